@@ -1,0 +1,155 @@
+//! All local datasets in one arena: the rows of node `i` are contiguous, `offsets[i]..offsets[i + 1]`.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+
+/// The local datasets of all nodes. A node may have no rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    offsets: Vec<usize>,
+    x: Matrix,
+    y: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Dataset {
+    /// Rows of features `x`, labels `y` and row weights, already grouped by node: node `i` owns rows
+    /// `offsets[i]..offsets[i + 1]`. Row weights are relative inside a node.
+    pub fn new(offsets: Vec<usize>, x: Matrix, y: Vec<f64>, weight: Vec<f64>) -> Result<Self> {
+        let rows = offsets.last().copied().unwrap_or(0);
+        for (what, found) in [("rows of features", x.rows()), ("labels", y.len()), ("row weights", weight.len())] {
+            if found != rows {
+                return Err(Error::Size { what, expected: rows, found });
+            }
+        }
+        if offsets.first() != Some(&0) || offsets.windows(2).any(|w| w[0] > w[1]) {
+            return Err(Error::Size { what: "row offsets in order", expected: rows, found: 0 });
+        }
+        let data = Dataset { offsets, x, y, weight };
+        data.check_finite()?;
+        Ok(data)
+    }
+
+    /// Groups rows by node, keeping their order inside each node. Also returns, for every row of the
+    /// dataset, the position it had in the input.
+    pub fn group(nodes: usize, node_of_row: &[usize], x: &Matrix, y: &[f64], weight: &[f64]) -> Result<(Self, Vec<usize>)> {
+        let mut offsets = vec![0; nodes + 1];
+        for &node in node_of_row {
+            if node >= nodes {
+                return Err(Error::Size { what: "nodes", expected: nodes, found: node + 1 });
+            }
+            offsets[node + 1] += 1;
+        }
+        for i in 0..nodes {
+            offsets[i + 1] += offsets[i];
+        }
+        let mut next = offsets.clone();
+        let mut origin = vec![0; node_of_row.len()];
+        for (row, &node) in node_of_row.iter().enumerate() {
+            origin[next[node]] = row;
+            next[node] += 1;
+        }
+        let mut sorted = Matrix::zeros(origin.len(), x.cols());
+        for (to, &from) in origin.iter().enumerate() {
+            sorted.row_mut(to).copy_from_slice(x.row(from));
+        }
+        let pick = |v: &[f64]| origin.iter().map(|&r| v[r]).collect::<Vec<_>>();
+        Ok((Dataset::new(offsets, sorted, pick(y), pick(weight))?, origin))
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of feature columns.
+    pub fn dim(&self) -> usize {
+        self.x.cols()
+    }
+
+    /// Number of rows of all nodes together.
+    pub fn len(&self) -> usize {
+        self.y.len()
+    }
+
+    /// True if no node has a row.
+    pub fn is_empty(&self) -> bool {
+        self.y.is_empty()
+    }
+
+    /// The rows of `node`.
+    pub fn rows(&self, node: usize) -> Range<usize> {
+        self.offsets[node]..self.offsets[node + 1]
+    }
+
+    /// Features of one row.
+    pub fn x(&self, row: usize) -> &[f64] {
+        self.x.row(row)
+    }
+
+    /// Features of all rows of `node`, row after row.
+    pub fn features(&self, node: usize) -> &[f64] {
+        let rows = self.rows(node);
+        &self.x.as_slice()[rows.start * self.dim()..rows.end * self.dim()]
+    }
+
+    /// Labels of the rows of `node`.
+    pub fn labels(&self, node: usize) -> &[f64] {
+        &self.y[self.rows(node)]
+    }
+
+    /// Labels of all rows.
+    pub fn y(&self) -> &[f64] {
+        &self.y
+    }
+
+    /// Row weights of the rows of `node`, as given.
+    pub fn weights(&self, node: usize) -> &[f64] {
+        &self.weight[self.rows(node)]
+    }
+
+    /// The dataset that keeps only the rows for which `keep` is true; the nodes stay the same.
+    pub fn select(&self, keep: &[bool]) -> Dataset {
+        let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        for node in 0..self.nodes() {
+            for row in self.rows(node).filter(|&r| keep[r]) {
+                x.extend_from_slice(self.x(row));
+                y.push(self.y[row]);
+                weight.push(self.weight[row]);
+            }
+            offsets.push(y.len());
+        }
+        Dataset { offsets, x: Matrix::from_rows(self.dim(), x), y, weight }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        for row in 0..self.len() {
+            if let Some(column) = self.x(row).iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { row, what: format!("feature {column}") });
+            }
+            if !self.y[row].is_finite() {
+                return Err(Error::NotFinite { row, what: "label".into() });
+            }
+            if !self.weight[row].is_finite() || self.weight[row] < 0.0 {
+                return Err(Error::RowWeight { row, weight: self.weight[row] });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grouping_keeps_the_order_inside_a_node() {
+        let x = Matrix::from_rows(1, vec![1.0, 2.0, 3.0]);
+        let (data, origin) = Dataset::group(3, &[2, 0, 2], &x, &[10.0, 20.0, 30.0], &[1.0; 3]).unwrap();
+        assert_eq!(origin, [1, 0, 2]);
+        assert_eq!((data.labels(0), data.labels(1), data.labels(2)), (&[20.0][..], &[][..], &[10.0, 30.0][..]));
+        assert_eq!(data.select(&[false, true, true]).features(2), &[1.0, 3.0]);
+    }
+}
