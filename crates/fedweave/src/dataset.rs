@@ -124,6 +124,12 @@ impl Dataset {
         Dataset { offsets, x: Matrix::from_rows(self.dim(), x), y, weight }
     }
 
+    /// The dataset with every label replaced by `f` of it.
+    pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
+        self.y.iter_mut().for_each(|y| *y = f(*y));
+        self
+    }
+
     fn check_finite(&self) -> Result<()> {
         for row in 0..self.len() {
             if let Some(column) = self.x(row).iter().position(|v| !v.is_finite()) {

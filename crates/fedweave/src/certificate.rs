@@ -1,0 +1,171 @@
+//! A certificate, not a hope: a rigorous upper bound on `F(w) - min F`, and the residuals of the optimality conditions.
+//!
+//! For any flows `u`, weak duality and the definition of the conjugates give, with `v_i = -(D'u)_i`,
+//!
+//! ```text
+//! F(w) - min F <= sum_i [ L_i(w_i) + L_i*(v_i) - v_i'w_i ] + sum_e [ lambda A_e phi(t_e) + (lambda A_e phi)*(u_e) - u_e't_e ]
+//! ```
+//!
+//! where `t = D w`; every bracket is non-negative. [`Loss::fenchel_gap`] bounds the first kind by construction, so the
+//! quality of the flows decides how small the bound is, never whether it holds. The flows of an iterate are usually much
+//! worse than its models: before judging, they are corrected by one semismooth Newton step of the dual
+//! ([`NewtonSystem`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
+//! domain of the conjugates.
+//!
+//! What rounding leaves outside the domain of `L_i*` is charged at [`RADIUS`] times the scale of `w`: the bound
+//! holds if some minimiser is within that distance. It is not called a certificate unless that charge is negligible.
+
+use crate::graph::partition::Partition;
+use crate::loss::FenchelGap;
+use crate::matrix::{Matrix, dot, norm2};
+use crate::problem::{Problem, ordered_sum};
+use crate::scratch::Scratch;
+use crate::solve::NewtonSystem;
+
+#[cfg(doc)]
+use crate::loss::Loss;
+
+/// Some minimiser is assumed within this distance of `w`, in units of `1 + max_i |w_i|`; see the module's text.
+pub const RADIUS: f64 = 1e3;
+/// The largest share of the charge for rounding in a certificate, relative to `max(1, |F|)`.
+const CHARGE_MAX: f64 = 1e-9;
+
+/// How well `(w, u)` satisfies the optimality conditions, each relative to its own scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kkt {
+    /// Largest `|r_i| / (1 + |grad L_i(w_i)|)` with `r_i = grad L_i(w_i) + (D'u)_i`.
+    pub stationarity: f64,
+    /// Largest distance of `u_e` from the domain of its conjugate, relative to its size.
+    pub feasibility: f64,
+    /// `sum_e [lambda A_e phi + (lambda A_e phi)* - u_e't_e] / max(1, |F|)`.
+    pub complementarity: f64,
+}
+
+impl Kkt {
+    /// The largest of the three.
+    pub fn residual(&self) -> f64 {
+        self.stationarity.max(self.feasibility).max(self.complementarity)
+    }
+}
+
+/// The residuals of the optimality conditions.
+pub fn kkt(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Kkt {
+    let (loss, d) = (problem.loss(), problem.dim());
+    let scratch = Scratch::new(loss.work_len() + 3 * d);
+    let stationarity = (0..problem.nodes()).map(|i| {
+        let mut work = scratch.lock();
+        let (flow, work) = work.split_at_mut(d);
+        let (residual, work) = work.split_at_mut(d);
+        if problem.lambda() > 0.0 { problem.divergence(u, i, flow) } else { flow.fill(0.0) }
+        loss.residual(i, w.row(i), flow, residual, work);
+        let size = norm2(residual);
+        loss.gradient(i, w.row(i), residual);
+        size / (1.0 + norm2(residual))
+    });
+    let stationarity = stationarity.fold(0.0, nan_max);
+    if problem.lambda() == 0.0 {
+        return Kkt { stationarity, feasibility: 0.0, complementarity: 0.0 };
+    }
+    let (edges, weights) = (problem.graph().edges(), problem.edge_weights());
+    let feasibility = (0..edges).map(|e| problem.penalty().excess(e, weights[e], u.row(e))).fold(0.0, nan_max);
+    let complementarity = ordered_sum(edges, |e| edge_gap(problem, w, u, e));
+    // Flows outside the domain are already counted as infeasible.
+    let complementarity = if complementarity.is_finite() { complementarity / objective.abs().max(1.0) } else { 0.0 };
+    Kkt { stationarity, feasibility, complementarity }
+}
+
+/// Like `f64::max`, but a NaN is not forgotten.
+fn nan_max(a: f64, b: f64) -> f64 {
+    if b.is_nan() { f64::INFINITY } else { a.max(b) }
+}
+
+/// `lambda A_e phi(t) + (lambda A_e phi)*(u) - u't` with `t = (D w)_e`.
+fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
+    let (t, weight) = (problem.difference(w, edge), problem.edge_weights()[edge]);
+    let (penalty, u) = (problem.penalty(), u.row(edge));
+    (weight * penalty.value(edge, &t) + penalty.conjugate(edge, weight, u) - dot(u, &t)).max(0.0)
+}
+
+/// The bound for given models and flows; `None` if the flows prove nothing.
+pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Option<f64> {
+    let (loss, d) = (problem.loss(), problem.dim());
+    let scratch = Scratch::new(loss.work_len() + 4 * d);
+    let fenchel = |i: usize| -> FenchelGap {
+        let mut work = scratch.lock();
+        let (v, work) = work.split_at_mut(d);
+        if problem.lambda() > 0.0 { problem.divergence(u, i, v) } else { v.fill(0.0) }
+        v.iter_mut().for_each(|v| *v = -*v);
+        loss.fenchel_gap(i, w.row(i), v, work)
+    };
+    let gaps = crate::problem::ordered_map(problem.nodes(), fenchel);
+    let nodes: f64 = gaps.iter().map(|g| g.gap).sum();
+    let charge = RADIUS * (1.0 + w.max_row_norm()) * gaps.iter().map(|g| g.residue).sum::<f64>();
+    let edges = match problem.lambda() > 0.0 {
+        true => ordered_sum(problem.graph().edges(), |e| edge_gap(problem, w, u, e)),
+        false => 0.0,
+    };
+    // The objective itself carries the rounding of its sum.
+    let rounding = 4.0 * f64::EPSILON * objective.abs();
+    let gap = nodes + edges + charge + rounding;
+    (charge <= CHARGE_MAX * objective.abs().max(1.0) && gap.is_finite()).then_some(gap)
+}
+
+/// The best bound that `w`, `u` and their corrections prove; `steps_max` limits the work of one correction.
+pub fn certify(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, objective: f64, steps_max: usize) -> Option<f64> {
+    if problem.lambda() == 0.0 || problem.graph().edges() == 0 {
+        return bound(problem, w, u, objective);
+    }
+    let corrected = corrected_flows(problem, w, u, sigma, steps_max);
+    let bounds = [bound(problem, w, u, objective), bound(problem, w, &corrected, objective)];
+    bounds.into_iter().flatten().reduce(f64::min)
+}
+
+/// One semismooth Newton step of the dual from `(w, u)`: with `u~ = prox*(u + sigma D w)`, `J` its Jacobian and `r = grad L(w) + D'u~`,
+/// solve `(H + sigma D'J D) x = r`; the flows `u~ - sigma J D x` then leave `H_i x_i` at node `i`, which is in
+/// the row space of its data.
+pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, steps_max: usize) -> Matrix {
+    let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
+    let (loss, penalty, weights) = (problem.loss(), problem.penalty(), problem.edge_weights());
+    let mut y = u.clone();
+    for e in 0..edges {
+        let t = problem.difference(w, e);
+        y.row_mut(e).iter_mut().zip(&t).for_each(|(y, t)| *y += sigma * t);
+    }
+    let mut flows = y.clone();
+    let mut work = vec![0.0; 4 * d];
+    for e in 0..edges {
+        penalty.prox_conjugate(e, weights[e], sigma, flows.row_mut(e), &mut work);
+    }
+    let mut r = Matrix::zeros(n, d);
+    let mut gradient = vec![0.0; d];
+    for i in 0..n {
+        problem.divergence(&flows, i, r.row_mut(i));
+        loss.gradient(i, w.row(i), &mut gradient);
+        r.row_mut(i).iter_mut().zip(&gradient).for_each(|(r, g)| *r += g);
+    }
+    let system = NewtonSystem::new(problem, w, &y, sigma);
+    let x = system.solve(&r, 1e-15, steps_max);
+    let mut change = Matrix::zeros(edges, d);
+    system.flow(&x, &mut change);
+    for e in 0..edges {
+        let row = flows.row_mut(e);
+        row.iter_mut().zip(change.row(e)).for_each(|(u, c)| *u -= c);
+    }
+    shrink_into_domain(problem, &mut flows);
+    flows
+}
+
+/// Scales the flows of every component until all are in the domain; that keeps the flows out of nodes in the row spaces.
+fn shrink_into_domain(problem: &Problem, flows: &mut Matrix) {
+    let components = Partition::components(problem.graph());
+    let mut excess = vec![0.0f64; components.len()];
+    let component = |e: usize| components.part(problem.graph().nodes_of(e).0);
+    for e in 0..flows.rows() {
+        let worst = problem.penalty().excess(e, problem.edge_weights()[e], flows.row(e));
+        excess[component(e)] = excess[component(e)].max(worst);
+    }
+    for e in 0..flows.rows() {
+        let keep = 1.0 / (1.0 + excess[component(e)]);
+        flows.row_mut(e).iter_mut().for_each(|u| *u *= keep);
+    }
+}

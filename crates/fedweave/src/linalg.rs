@@ -1,0 +1,5 @@
+//! The two pieces of linear algebra every node needs: a Cholesky factor of a small matrix, and the solution of
+//! regularised least squares through whichever of `X'X` and `XX'` is smaller.
+
+pub mod cholesky;
+pub mod normal;

@@ -1,0 +1,67 @@
+//! Cholesky factors of small symmetric positive definite matrices, in packed rows: entry `(i, j)`, `j <= i`, is at
+//! `i (i + 1) / 2 + j`. The factor keeps reciprocals on its diagonal, so that a solve does not divide.
+
+use crate::matrix::{axpy, dot};
+
+/// Number of entries of a packed lower triangle of order `k`.
+pub fn packed_len(k: usize) -> usize {
+    k * (k + 1) / 2
+}
+
+/// Row `i` of a packed lower triangle, diagonal included.
+pub fn row(a: &[f64], i: usize) -> &[f64] {
+    &a[packed_len(i)..packed_len(i) + i + 1]
+}
+
+/// Replaces the lower triangle of a matrix by its Cholesky factor. Pivots that rounding makes non-positive are
+/// lifted to a tiny positive number: every caller factors a matrix that is positive definite in exact arithmetic.
+pub fn factor(a: &mut [f64], k: usize) {
+    for i in 0..k {
+        let (above, rest) = a.split_at_mut(packed_len(i));
+        let current = &mut rest[..i + 1];
+        for j in 0..i {
+            let pivot_row = row(above, j);
+            current[j] = (current[j] - dot(&current[..j], &pivot_row[..j])) * pivot_row[j];
+        }
+        let size = current[i].abs();
+        let pivot = current[i] - dot(&current[..i], &current[..i]);
+        let floor = (size * 1e-16).max(f64::MIN_POSITIVE);
+        current[i] = 1.0 / pivot.max(floor).sqrt();
+    }
+}
+
+/// Solves `L L' x = b` in place, with the factor of [`factor`].
+pub fn solve(l: &[f64], b: &mut [f64]) {
+    let k = b.len();
+    for i in 0..k {
+        let r = row(l, i);
+        b[i] = (b[i] - dot(&r[..i], &b[..i])) * r[i];
+    }
+    for i in (0..k).rev() {
+        let r = row(l, i);
+        let x = b[i] * r[i];
+        b[i] = x;
+        axpy(-x, &r[..i], &mut b[..i]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solves_a_positive_definite_system() {
+        let k = 7;
+        // A = B B' + I for a fixed B.
+        let b = |i: usize, j: usize| ((i * 5 + j * 3) % 7) as f64 / 3.0 - 1.0;
+        let a = |i, j| (0..k).map(|l| b(i, l) * b(j, l)).sum::<f64>() + f64::from(u8::from(i == j));
+        let mut packed: Vec<f64> = (0..k).flat_map(|i| (0..=i).map(move |j| a(i, j))).collect();
+        let x: Vec<f64> = (0..k).map(|i| i as f64 - 2.5).collect();
+        let mut rhs: Vec<f64> = (0..k).map(|i| (0..k).map(|j| a(i, j) * x[j]).sum()).collect();
+        factor(&mut packed, k);
+        solve(&packed, &mut rhs);
+        for (found, wanted) in rhs.iter().zip(&x) {
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `sum_i L_i(w_i)`: what each node wants of its own parameters.
+//!
+//! One value of a [`Loss`] holds the data of ALL nodes, contiguously. `L_i` is the weighted mean over the rows of node
+//! `i` of a pointwise loss, plus the ridge; a node without rows has `L_i = 0`.
+
+mod absolute;
+mod family;
+mod huber;
+mod kinked;
+mod logistic;
+mod mixed;
+mod multinomial;
+mod newton;
+mod point;
+mod poisson;
+mod quantile;
+mod rows;
+mod smooth;
+mod squared;
+mod squared_hinge;
+
+use std::ops::Range;
+
+use crate::matrix::{dot, norm2};
+
+pub use absolute::absolute;
+pub use family::{Family, LossOptions, NodeWeight};
+pub use huber::Huber;
+pub use kinked::Kinked;
+pub use logistic::Logistic;
+pub use mixed::Mixed;
+pub use multinomial::Multinomial;
+pub use point::Point;
+pub use poisson::Poisson;
+pub use quantile::quantile;
+pub use rows::LossRows;
+pub use smooth::{Pointwise, Smooth};
+pub use squared::Squared;
+pub use squared_hinge::SquaredHinge;
+
+/// Bounds on the second derivative of `L_i`: `mu |v|^2 <= v' L_i'' v <= beta |v|^2`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Curvature {
+    /// Strong convexity `mu_i`; 0 if there is none.
+    pub mu: f64,
+    /// Smoothness `beta_i`; infinite if the gradient is not Lipschitz.
+    pub beta: f64,
+}
+
+/// An upper bound on `L_i(w) + L_i*(v) - v'w`: at most `gap + residue * R` when the supremum in `L_i*` is
+/// taken over `|z - w| <= R` only. The residue is what rounding leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FenchelGap {
+    /// The part that needs no radius.
+    pub gap: f64,
+    /// The distance of `v` from a point at which `L_i*` is known.
+    pub residue: f64,
+}
+
+/// Factors of `(L_i'' + I / tau_i)` of all nodes, computed once and used in every iteration.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    /// Start of each node's factor in `factors`.
+    pub offsets: Vec<usize>,
+    /// All factors, one after another.
+    pub factors: Vec<f64>,
+}
+
+/// The local loss functions of all nodes.
+///
+/// ```
+/// use fedweave::{Dataset, Matrix};
+/// use fedweave::loss::{Family, Loss, LossOptions};
+/// // One node with the rows (x, y) = (1, 2) and (2, 4): the loss of w = 2 is zero.
+/// let x = Matrix::from_rows(1, vec![1.0, 2.0]);
+/// let data = Dataset::new(vec![0, 2], x, vec![2.0, 4.0], vec![1.0; 2]).unwrap();
+/// let loss = Family::Squared.build(data, &LossOptions::default()).unwrap();
+/// assert_eq!(loss.value(0, &[2.0]), 0.0);
+/// ```
+pub trait Loss: Send + Sync {
+    /// Number of nodes.
+    fn nodes(&self) -> usize;
+    /// Number of parameters of a node.
+    fn dim(&self) -> usize;
+    /// False for a node without rows, whose loss is zero.
+    fn has_rows(&self, node: usize) -> bool;
+    /// Entries of scratch space the other functions may need.
+    fn work_len(&self) -> usize;
+    /// Strong convexity and smoothness of `L_i`.
+    fn curvature(&self, node: usize) -> Curvature;
+    /// `L_i(w)`.
+    fn value(&self, node: usize, w: &[f64]) -> f64;
+    /// A (sub)gradient of `L_i` at `w`.
+    fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]);
+    /// `w <- argmin_z L_i(z) + |z - w|^2 / (2 tau)`.
+    fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]);
+
+    /// Does the work that all proximal steps of lengths `tau` share.
+    fn prepare(&self, _tau: &[f64]) -> Prepared {
+        Prepared::default()
+    }
+
+    /// [`prox`](Loss::prox) on consecutive nodes, one row each; nodes with `tau = 0` are left alone.
+    fn prox_rows(&self, nodes: Range<usize>, tau: &[f64], _prepared: &Prepared, rows: &mut [f64], work: &mut [f64]) {
+        for (node, row) in nodes.zip(rows.chunks_exact_mut(self.dim())) {
+            if tau[node] > 0.0 {
+                self.prox(node, tau[node], row, work);
+            }
+        }
+    }
+
+    /// `out <- L_i''(w) v`, with a generalised Hessian where the loss has no second derivative.
+    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]);
+    /// Length of the factor of `L_i'' + shift I`.
+    fn factor_len(&self, node: usize) -> usize;
+    /// Factors `L_i''(w) + shift I`, `shift > 0`.
+    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]);
+    /// `b <- (L_i''(w) + shift I)^-1 b` with the result of [`factor`](Loss::factor).
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]);
+
+    /// Moves `z` towards `argmin_z L_i(z) - v'z`, the point at which `L_i*(v)` is attained.
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]);
+
+    /// `L_i(w) - L_i(z) - grad L_i(z)'(w - z)`.
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
+        let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
+        self.value(node, w) - self.value(node, z) - along
+    }
+
+    /// Strong convexity that holds by construction (the ridge), not by the data.
+    fn ridge_convexity(&self) -> f64;
+
+    /// Bounds `L_i(w) + L_i*(v) - v'w` from above. For ANY `z` with gradient `g` and `rho = v - g`, Fenchel's equality
+    /// `L*(g) = g'z - L(z)` gives
+    ///
+    /// ```text
+    /// L(w) + L*(v) - v'w  <=  bregman(w, z) + rho'(x - w),      |x - w| <= R,
+    ///                     <=  bregman(w, z) - rho'(w - z) + |rho|^2 / (2 mu)   if L is mu-strongly convex,
+    /// ```
+    ///
+    /// so the bound is rigorous however well `z` was found.
+    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        let (d, mu) = (self.dim(), self.ridge_convexity());
+        let (z, rest) = work.split_at_mut(d);
+        let (gradient, rest) = rest.split_at_mut(d);
+        z.copy_from_slice(w);
+        self.minimise_tilted(node, v, z, rest);
+        self.gradient(node, z, gradient);
+        let bregman = self.bregman(node, w, z, gradient).max(0.0);
+        let rho = rest[..d].iter_mut().zip(v).zip(gradient.iter());
+        rho.for_each(|((r, v), g)| *r = v - g);
+        let rho = &rest[..d];
+        if mu > 0.0 && self.has_rows(node) {
+            let along = dot(rho, w) - dot(rho, z);
+            FenchelGap { gap: (bregman - along + dot(rho, rho) / (2.0 * mu)).max(0.0), residue: 0.0 }
+        } else {
+            FenchelGap { gap: bregman, residue: norm2(rho) }
+        }
+    }
+
+    /// How far `w` is from solving `0 in dL_i(w) + flow`, as a vector in the units of a gradient.
+    fn residual(&self, node: usize, w: &[f64], flow: &[f64], out: &mut [f64], _work: &mut [f64]) {
+        self.gradient(node, w, out);
+        out.iter_mut().zip(flow).for_each(|(r, f)| *r += f);
+    }
+}

@@ -1,0 +1,141 @@
+//! The losses by name, and what they have in common.
+
+use std::fmt;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+
+use super::{Huber, Logistic, Loss, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile};
+
+/// How much the losses of nodes with many and with few rows count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeWeight {
+    /// `L_i` is the mean over the rows: every node counts the same.
+    #[default]
+    Equal,
+    /// `L_i` is the sum over the rows divided by the mean number of rows: every row counts the same.
+    Rows,
+}
+
+/// Options of all losses.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LossOptions {
+    /// Adds `ridge |w|^2` at nodes with rows.
+    pub ridge: f64,
+    /// Spares the last feature (the intercept) from the ridge.
+    pub spare_last: bool,
+    /// How much each node counts.
+    pub node_weight: NodeWeight,
+}
+
+/// A loss by name, with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Family {
+    /// `(y - s)^2`.
+    Squared,
+    /// `|y - s|`.
+    Absolute,
+    /// Huber's loss.
+    Huber {
+        /// Threshold between quadratic and linear.
+        delta: f64,
+    },
+    /// `log(1 + exp(-y s))`.
+    Logistic,
+    /// Softmax regression.
+    Multinomial {
+        /// Number of classes.
+        classes: usize,
+    },
+    /// `max(0, 1 - y s)^2`.
+    SquaredHinge,
+    /// `exp(s) - y s`.
+    Poisson,
+    /// Pinball loss.
+    Quantile {
+        /// Level, between 0 and 1.
+        q: f64,
+    },
+    /// `|w - x|^2`.
+    Point,
+}
+
+impl Family {
+    /// Builds the loss of all nodes. Labels 0/1 of the two-class losses become -1/+1.
+    pub fn build(self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
+        Ok(match self {
+            Family::Squared => Box::new(Smooth::new(Squared, data, options)?),
+            Family::Absolute => Box::new(absolute(data, options)?),
+            Family::Huber { delta } => {
+                if !(delta > 0.0 && delta.is_finite()) {
+                    return Err(Error::Parameter { name: "huber-delta", value: delta, needs: "positive" });
+                }
+                Box::new(Smooth::new(Huber { delta }, data, options)?)
+            }
+            Family::Logistic => Box::new(Smooth::new(Logistic, signed_labels(data, "logistic")?, options)?),
+            Family::Multinomial { classes } => Box::new(Multinomial::new(classes, data, options)?),
+            Family::SquaredHinge => Box::new(Smooth::new(SquaredHinge, signed_labels(data, "squared-hinge")?, options)?),
+            Family::Poisson => Box::new(Smooth::new(Poisson, data, options)?),
+            Family::Quantile { q } => Box::new(quantile(q, data, options)?),
+            Family::Point => Box::new(Point::new(data, options)?),
+        })
+    }
+
+    /// What the mean of the pointwise loss is called.
+    pub fn error_name(self) -> &'static str {
+        match self {
+            Family::Squared => "mean squared error",
+            Family::Absolute => "mean absolute error",
+            Family::Huber { .. } => "mean Huber loss",
+            Family::Logistic | Family::Multinomial { .. } => "mean log-loss",
+            Family::SquaredHinge => "mean squared hinge loss",
+            Family::Poisson => "mean Poisson loss",
+            Family::Quantile { .. } => "mean pinball loss",
+            Family::Point => "mean squared distance",
+        }
+    }
+
+    /// True if labels are classes.
+    pub fn is_classifier(self) -> bool {
+        matches!(self, Family::Logistic | Family::Multinomial { .. } | Family::SquaredHinge)
+    }
+
+    /// True if the minimum may not be attained: probability models on data they can separate.
+    pub fn may_lack_minimiser(self) -> bool {
+        matches!(self, Family::Logistic | Family::Multinomial { .. } | Family::Poisson)
+    }
+
+    /// Number of parameters of a model on `features` features.
+    pub fn dim(self, features: usize) -> usize {
+        match self {
+            Family::Multinomial { classes } => classes * features,
+            _ => features,
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Squared => "squared",
+            Family::Absolute => "absolute",
+            Family::Huber { .. } => "huber",
+            Family::Logistic => "logistic",
+            Family::Multinomial { .. } => "multinomial",
+            Family::SquaredHinge => "squared-hinge",
+            Family::Poisson => "poisson",
+            Family::Quantile { .. } => "quantile",
+            Family::Point => "point",
+        })
+    }
+}
+
+/// Maps labels 0/1 to -1/+1 if no label is -1; a mixture of -1, 0 and 1 is an error.
+fn signed_labels(data: Dataset, loss: &'static str) -> Result<Dataset> {
+    let needs = "labels -1 and 1, or 0 and 1, not a mixture of both";
+    let has = |label: f64| data.y().iter().position(|&y| y == label);
+    if let (Some(_), Some(row)) = (has(-1.0), has(0.0)) {
+        return Err(Error::Label { row, label: 0.0, loss, needs });
+    }
+    Ok(data.map_labels(|y| if y == 0.0 { -1.0 } else { y }))
+}

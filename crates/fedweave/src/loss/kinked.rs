@@ -1,0 +1,345 @@
+//! Piecewise linear losses of a linear score: `l(s, y) = max(low (s - y), high (s - y))` with `low < 0 < high`.
+//!
+//! The proximal operator is a quadratic program with one box constraint per row,
+//!
+//! ```text
+//! z = Q^-1 (b - X'g),    minimise over g    (b - X'g)' Q^-1 (b - X'g) / 2 + g'y,    a_r low <= g_r <= a_r high,
+//! ```
+//!
+//! solved by a primal-dual interior-point method whose Newton systems are `X' C X + Q`, as small as those of the smooth
+//! losses. `g` lives in sample space, so `L*(X'g) <= g'y` is a rigorous bound for every `g` in the box.
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::linalg::normal;
+use crate::matrix::{axpy, dot, norm2};
+
+use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows};
+
+/// The loss of all nodes with slopes `low` and `high`.
+#[derive(Debug, Clone)]
+pub struct Kinked {
+    rows: LossRows,
+    twice_ridge: Vec<f64>,
+    rows_max: usize,
+    low: f64,
+    high: f64,
+}
+
+const INTERIOR_STEPS_MAX: usize = 60;
+/// Complementarity is driven down to this, relative to the size of the residuals.
+const COMPLEMENTARITY: f64 = 1e-15;
+/// Rounds of the proximal point method that minimises a tilted loss; a polyhedral one ends after a few.
+const PROXIMAL_ROUNDS: usize = 12;
+
+impl Kinked {
+    /// Builds the loss; `low < 0 < high`.
+    pub fn new(low: f64, high: f64, data: Dataset, options: &LossOptions) -> Result<Self> {
+        if !(low < 0.0 && high > 0.0) {
+            return Err(Error::Parameter { name: "slopes of a kink", value: low, needs: "of opposite signs" });
+        }
+        let rows = LossRows::new(data, options)?;
+        let twice_ridge = rows.ridge.iter().map(|q| 2.0 * q).collect();
+        Ok(Kinked { twice_ridge, rows_max: rows.rows_max(), rows, low, high })
+    }
+
+    fn pointwise(&self, s: f64, y: f64) -> f64 {
+        (self.low * (s - y)).max(self.high * (s - y))
+    }
+
+    /// Minimises `L(z) + shift |z|^2 / 2 - b'z`; leaves `g` in the first `m` entries of `work`.
+    fn interior_point(&self, node: usize, shift: f64, b: &[f64], z: &mut [f64], work: &mut [f64]) {
+        let m = self.rows.data.rows(node).len();
+        let (per_row, work) = work.split_at_mut(5 * m);
+        let [g, p, q, c, rhs] = chunks::<5>(per_row, m);
+        let mut state = Interior { loss: self, node, shift, b, g, p, q, c, rhs };
+        state.start();
+        let (dz, work) = work.split_at_mut(z.len());
+        let (factor, work) = work.split_at_mut(self.factor_len(node));
+        state.recover(z);
+        let size = self.rows.iter(node).map(|(x, y, _)| (dot(x, z) - y).abs()).fold(1e-300, f64::max);
+        for _ in 0..INTERIOR_STEPS_MAX {
+            let mu = state.complementarity();
+            if mu <= COMPLEMENTARITY * size {
+                break;
+            }
+            state.step(0.1 * mu, z, dz, factor, work);
+        }
+        state.clamp();
+        state.recover(z);
+    }
+}
+
+/// Splits a slice into `N` pieces of length `len`.
+fn chunks<const N: usize>(work: &mut [f64], len: usize) -> [&mut [f64]; N] {
+    let mut rest = work;
+    std::array::from_fn(|_| {
+        let (piece, tail) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = tail;
+        piece
+    })
+}
+
+/// The iterate: `g` inside its box, `p` and `q` the multipliers of its lower and upper side.
+struct Interior<'a> {
+    loss: &'a Kinked,
+    node: usize,
+    shift: f64,
+    b: &'a [f64],
+    g: &'a mut [f64],
+    p: &'a mut [f64],
+    q: &'a mut [f64],
+    c: &'a mut [f64],
+    rhs: &'a mut [f64],
+}
+
+impl Interior<'_> {
+    fn bounds(&self, r: usize) -> (f64, f64) {
+        let share = self.loss.rows.share[self.loss.rows.data.rows(self.node).start + r];
+        (share * self.loss.low, share * self.loss.high)
+    }
+
+    fn start(&mut self) {
+        let size = self.loss.rows.iter(self.node).map(|(x, y, _)| y.abs() + norm2(x)).fold(1.0, f64::max);
+        for r in 0..self.g.len() {
+            let (low, high) = self.bounds(r);
+            self.g[r] = 0.5 * (low + high);
+            (self.p[r], self.q[r]) = (size, size);
+        }
+    }
+
+    /// `z = Q^-1 (b - X'g)`.
+    fn recover(&self, z: &mut [f64]) {
+        z.copy_from_slice(self.b);
+        for ((x, ..), g) in self.loss.rows.iter(self.node).zip(self.g.iter()) {
+            axpy(-g, x, z);
+        }
+        for (z, q) in z.iter_mut().zip(&self.loss.twice_ridge) {
+            *z /= q + self.shift;
+        }
+    }
+
+    /// The largest product of a slack and its multiplier, per unit of the row's share.
+    fn complementarity(&self) -> f64 {
+        let product = |r: usize| {
+            let (low, high) = self.bounds(r);
+            if high <= low {
+                return 0.0;
+            }
+            (self.p[r] * (self.g[r] - low)).max(self.q[r] * (high - self.g[r])) / (high - low)
+        };
+        (0..self.g.len()).map(product).fold(0.0, f64::max)
+    }
+
+    /// One Newton step on the conditions `q - p = Xz - y`, `p (g - low) = q (high - g) = mu`.
+    fn step(&mut self, mu: f64, z: &mut [f64], dz: &mut [f64], factor: &mut [f64], work: &mut [f64]) {
+        dz.fill(0.0);
+        for (r, (x, y, share)) in self.loss.rows.iter(self.node).enumerate() {
+            let (low, high) = self.bounds(r);
+            if high <= low {
+                self.c[r] = 0.0;
+                continue;
+            }
+            let (below, above) = (self.g[r] - low, high - self.g[r]);
+            let target = mu * share * (self.loss.high - self.loss.low);
+            self.c[r] = 1.0 / (self.p[r] / below + self.q[r] / above);
+            self.rhs[r] = dot(x, z) - y + target / below - target / above;
+            axpy(-self.c[r] * self.rhs[r], x, dz);
+        }
+        let normal = self.loss.rows.normal(self.node, &self.loss.twice_ridge, self.shift);
+        normal.factor(self.c, factor);
+        normal.solve(factor, dz, work);
+        let length = self.longest_step(mu, dz);
+        for (r, (x, _, share)) in self.loss.rows.iter(self.node).enumerate() {
+            let (dg, dp, dq) = self.direction(r, x, share, mu, dz);
+            self.g[r] += length * dg;
+            self.p[r] += length * dp;
+            self.q[r] += length * dq;
+        }
+        self.recover(z);
+    }
+
+    fn direction(&self, r: usize, x: &[f64], share: f64, mu: f64, dz: &[f64]) -> (f64, f64, f64) {
+        let (low, high) = self.bounds(r);
+        if high <= low {
+            return (0.0, 0.0, 0.0);
+        }
+        let target = mu * share * (self.loss.high - self.loss.low);
+        let dg = self.c[r] * (self.rhs[r] + dot(x, dz));
+        let (below, above) = (self.g[r] - low, high - self.g[r]);
+        (dg, (target - self.p[r] * dg) / below - self.p[r], (target + self.q[r] * dg) / above - self.q[r])
+    }
+
+    /// The longest step, up to 1, that keeps slacks and multipliers positive.
+    fn longest_step(&self, mu: f64, dz: &[f64]) -> f64 {
+        let mut longest: f64 = 1.0;
+        for (r, (x, _, share)) in self.loss.rows.iter(self.node).enumerate() {
+            let (low, high) = self.bounds(r);
+            let (dg, dp, dq) = self.direction(r, x, share, mu, dz);
+            for (value, change) in [(self.g[r] - low, dg), (high - self.g[r], -dg), (self.p[r], dp), (self.q[r], dq)] {
+                if change < 0.0 {
+                    longest = longest.min(-0.995 * value / change);
+                }
+            }
+        }
+        longest
+    }
+
+    /// Puts rows whose residual is clearly off the kink exactly on their side of the box.
+    fn clamp(&mut self) {
+        for r in 0..self.g.len() {
+            let (low, high) = self.bounds(r);
+            if self.p[r] > 1e6 * self.q[r] && self.g[r] - low < 1e-6 * (high - low) {
+                self.g[r] = low;
+            } else if self.q[r] > 1e6 * self.p[r] && high - self.g[r] < 1e-6 * (high - low) {
+                self.g[r] = high;
+            } else {
+                self.g[r] = self.g[r].clamp(low, high);
+            }
+        }
+    }
+}
+
+impl Loss for Kinked {
+    fn nodes(&self) -> usize {
+        self.rows.data.nodes()
+    }
+
+    fn dim(&self) -> usize {
+        self.rows.data.dim()
+    }
+
+    fn has_rows(&self, node: usize) -> bool {
+        self.rows.has_rows(node)
+    }
+
+    fn work_len(&self) -> usize {
+        let (m, d) = (self.rows_max, self.dim());
+        8 * d + 7 * m + normal::factor_len(m, d).max(normal::factor_len(m.min(d), d)).max(normal::factor_len(d, d))
+    }
+
+    fn curvature(&self, node: usize) -> Curvature {
+        let mu = if self.has_rows(node) { self.ridge_convexity() } else { 0.0 };
+        Curvature { mu, beta: if self.has_rows(node) { f64::INFINITY } else { 0.0 } }
+    }
+
+    fn value(&self, node: usize, w: &[f64]) -> f64 {
+        if !self.has_rows(node) {
+            return 0.0;
+        }
+        let fit: f64 = self.rows.iter(node).map(|(x, y, a)| a * self.pointwise(dot(x, w), y)).sum();
+        fit + self.rows.ridge_value(w)
+    }
+
+    fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
+        self.rows.ridge_gradient(w, out);
+        for (x, y, share) in self.rows.iter(node) {
+            let s = dot(x, w);
+            axpy(share * if s > y { self.high } else { self.low }, x, out);
+        }
+    }
+
+    fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
+        if !self.has_rows(node) {
+            return;
+        }
+        let (b, work) = work.split_at_mut(w.len());
+        b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
+        self.interior_point(node, 1.0 / tau, b, w, work);
+    }
+
+    /// Rows on their kink count as very curved, the others as flat.
+    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
+        self.rows.curved_product(node, |x, y| kink_curvature(dot(x, w) - y, y), v, out);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        if self.has_rows(node) { normal::factor_len(self.rows.data.rows(node).len(), self.dim()) } else { 0 }
+    }
+
+    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+        if !self.has_rows(node) {
+            return;
+        }
+        let curvature = &mut work[..self.rows.data.rows(node).len()];
+        for (c, (x, y, share)) in curvature.iter_mut().zip(self.rows.iter(node)) {
+            *c = share * kink_curvature(dot(x, w) - y, y);
+        }
+        self.rows.normal(node, &self.twice_ridge, shift).factor(curvature, out);
+    }
+
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            self.rows.normal(node, &self.twice_ridge, shift).solve(factor, b, work);
+        } else {
+            b.iter_mut().for_each(|b| *b /= shift);
+        }
+    }
+
+    /// The proximal point method with growing steps; `g` of the last round is left at the start of `work[d..]`.
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        if !self.has_rows(node) {
+            return;
+        }
+        let (b, work) = work.split_at_mut(z.len());
+        let mut tau = 1.0;
+        for _ in 0..PROXIMAL_ROUNDS {
+            for ((b, v), z) in b.iter_mut().zip(v).zip(z.iter()) {
+                *b = v + z / tau;
+            }
+            let before = norm2(z);
+            self.interior_point(node, 1.0 / tau, b, z, work);
+            let moved: f64 = b.iter().zip(v).zip(z.iter()).map(|((b, v), z)| ((b - v) * tau - z).powi(2)).sum();
+            if moved.sqrt() <= 1e-14 * (before + norm2(z)) {
+                break;
+            }
+            tau *= 4.0;
+        }
+    }
+
+    fn ridge_convexity(&self) -> f64 {
+        self.rows.ridge_convexity()
+    }
+
+    /// `L*(X'g + 2 ridge z) <= g'y + ridge |z|^2` for every `g` in the box.
+    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        if !self.has_rows(node) {
+            return FenchelGap { gap: 0.0, residue: norm2(v) };
+        }
+        let d = self.dim();
+        let (z, work) = work.split_at_mut(d);
+        let (rho, work) = work.split_at_mut(d);
+        z.copy_from_slice(w);
+        self.minimise_tilted(node, v, z, work);
+        let g = &work[d..d + self.rows.data.rows(node).len()];
+        self.rows.ridge_gradient(z, rho);
+        let mut conjugate = self.rows.ridge_value(z);
+        for ((x, y, _), g) in self.rows.iter(node).zip(g) {
+            axpy(*g, x, rho);
+            conjugate += g * y;
+        }
+        let along = dot(rho, w);
+        rho.iter_mut().zip(v).for_each(|(r, v)| *r = v - *r);
+        FenchelGap { gap: (self.value(node, w) + conjugate - along).max(0.0), residue: norm2(rho) }
+    }
+
+    /// The step of the proximal point method: zero exactly where `-flow` is a subgradient at `w`.
+    fn residual(&self, node: usize, w: &[f64], flow: &[f64], out: &mut [f64], work: &mut [f64]) {
+        for ((o, w), f) in out.iter_mut().zip(w).zip(flow) {
+            *o = w - f;
+        }
+        self.prox(node, 1.0, out, work);
+        out.iter_mut().zip(w).for_each(|(o, w)| *o = w - *o);
+    }
+}
+
+fn kink_curvature(distance: f64, y: f64) -> f64 {
+    let near = 1e-4 * (1.0 + y.abs());
+    if distance.abs() < near { 1.0 / near } else { 0.0 }
+}

@@ -1,0 +1,104 @@
+//! Different nodes, different losses: a regression here, a classifier there, coupled through their parameters.
+
+use crate::error::{Error, Result};
+
+use super::{Curvature, FenchelGap, Loss};
+
+/// A family per node. Every family spans all nodes and holds the rows of its own nodes only.
+pub struct Mixed {
+    families: Vec<Box<dyn Loss>>,
+    family_of: Vec<usize>,
+}
+
+impl Mixed {
+    /// `family_of[i]` is the position of node `i`'s loss in `families`, which must agree in nodes and dimension.
+    pub fn new(families: Vec<Box<dyn Loss>>, family_of: Vec<usize>) -> Result<Self> {
+        let dim = families.first().map_or(0, |f| f.dim());
+        for family in &families {
+            if family.dim() != dim {
+                return Err(Error::Size { what: "parameters of a family", expected: dim, found: family.dim() });
+            }
+            if family.nodes() != family_of.len() {
+                return Err(Error::Size { what: "nodes of a family", expected: family_of.len(), found: family.nodes() });
+            }
+        }
+        if let Some(&found) = family_of.iter().find(|f| **f >= families.len()) {
+            return Err(Error::Size { what: "families", expected: found + 1, found: families.len() });
+        }
+        Ok(Mixed { families, family_of })
+    }
+
+    fn of(&self, node: usize) -> &dyn Loss {
+        &*self.families[self.family_of[node]]
+    }
+}
+
+impl Loss for Mixed {
+    fn nodes(&self) -> usize {
+        self.family_of.len()
+    }
+
+    fn dim(&self) -> usize {
+        self.families.first().map_or(0, |f| f.dim())
+    }
+
+    fn has_rows(&self, node: usize) -> bool {
+        self.of(node).has_rows(node)
+    }
+
+    fn work_len(&self) -> usize {
+        self.families.iter().map(|f| f.work_len()).max().unwrap_or(0)
+    }
+
+    fn curvature(&self, node: usize) -> Curvature {
+        self.of(node).curvature(node)
+    }
+
+    fn value(&self, node: usize, w: &[f64]) -> f64 {
+        self.of(node).value(node, w)
+    }
+
+    fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
+        self.of(node).gradient(node, w, out);
+    }
+
+    fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
+        self.of(node).prox(node, tau, w, work);
+    }
+
+    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
+        self.of(node).hessian_product(node, w, v, out);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        self.of(node).factor_len(node)
+    }
+
+    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+        self.of(node).factor(node, w, shift, out, work);
+    }
+
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        self.of(node).factor_solve(node, shift, factor, b, work);
+    }
+
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        self.of(node).minimise_tilted(node, v, z, work);
+    }
+
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
+        self.of(node).bregman(node, w, z, gradient_z)
+    }
+
+    fn ridge_convexity(&self) -> f64 {
+        self.families.iter().map(|f| f.ridge_convexity()).fold(f64::INFINITY, f64::min)
+    }
+
+    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        self.of(node).fenchel_gap(node, w, v, work)
+    }
+
+    fn residual(&self, node: usize, w: &[f64], flow: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.of(node).residual(node, w, flow, out, work);
+    }
+}

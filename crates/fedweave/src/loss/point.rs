@@ -1,0 +1,136 @@
+//! `mean_r a_r |w - x_r|^2`: the loss of convex clustering, where a node's datum is a point and its model a position.
+
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::matrix::axpy;
+
+use super::{Curvature, Loss, LossOptions, LossRows};
+
+/// Squared distance to the node's points. Labels are ignored.
+#[derive(Debug, Clone)]
+pub struct Point {
+    rows: LossRows,
+}
+
+impl Point {
+    /// Builds the loss.
+    pub fn new(data: Dataset, options: &LossOptions) -> Result<Self> {
+        Ok(Point { rows: LossRows::new(data, options)? })
+    }
+
+    /// `sum_r a_r` of a node.
+    fn mass(&self, node: usize) -> f64 {
+        self.rows.iter(node).map(|(_, _, a)| a).sum()
+    }
+
+    /// Half the curvature of coordinate `j`.
+    fn half_curvature(&self, node: usize, j: usize) -> f64 {
+        if self.has_rows(node) { self.mass(node) + self.rows.ridge[j] } else { 0.0 }
+    }
+
+    /// `z_j <- (b_j + 2 sum_r a_r x_rj) / (2 (mass + ridge_j) + shift)`.
+    fn minimise_shifted(&self, node: usize, shift: f64, b: impl Fn(usize) -> f64, z: &mut [f64]) {
+        for (j, z) in z.iter_mut().enumerate() {
+            let pull: f64 = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x[j]).sum();
+            *z = (b(j) + pull) / (2.0 * self.half_curvature(node, j) + shift);
+        }
+    }
+}
+
+impl Loss for Point {
+    fn nodes(&self) -> usize {
+        self.rows.data.nodes()
+    }
+
+    fn dim(&self) -> usize {
+        self.rows.data.dim()
+    }
+
+    fn has_rows(&self, node: usize) -> bool {
+        self.rows.has_rows(node)
+    }
+
+    fn work_len(&self) -> usize {
+        4 * self.dim()
+    }
+
+    fn curvature(&self, node: usize) -> Curvature {
+        let all = (0..self.dim()).map(|j| 2.0 * self.half_curvature(node, j));
+        let (mu, beta) = all.fold((f64::INFINITY, 0.0f64), |(low, high), c| (low.min(c), high.max(c)));
+        Curvature { mu, beta }
+    }
+
+    fn value(&self, node: usize, w: &[f64]) -> f64 {
+        if !self.has_rows(node) {
+            return 0.0;
+        }
+        let distance2 = |x: &[f64]| x.iter().zip(w).map(|(x, w)| (w - x) * (w - x)).sum::<f64>();
+        self.rows.iter(node).map(|(x, _, a)| a * distance2(x)).sum::<f64>() + self.rows.ridge_value(w)
+    }
+
+    fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
+        self.rows.ridge_gradient(w, out);
+        for (x, _, a) in self.rows.iter(node) {
+            axpy(2.0 * a, w, out);
+            axpy(-2.0 * a, x, out);
+        }
+    }
+
+    fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
+        let b = &mut work[..w.len()];
+        b.copy_from_slice(w);
+        self.minimise_shifted(node, 1.0 / tau, |j| b[j] / tau, w);
+    }
+
+    fn hessian_product(&self, node: usize, _w: &[f64], v: &[f64], out: &mut [f64]) {
+        for j in 0..v.len() {
+            out[j] = 2.0 * self.half_curvature(node, j) * v[j];
+        }
+    }
+
+    fn factor_len(&self, _node: usize) -> usize {
+        0
+    }
+
+    fn factor(&self, _node: usize, _w: &[f64], _shift: f64, _out: &mut [f64], _work: &mut [f64]) {}
+
+    fn factor_solve(&self, node: usize, shift: f64, _factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
+        for j in 0..b.len() {
+            b[j] /= 2.0 * self.half_curvature(node, j) + shift;
+        }
+    }
+
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], _work: &mut [f64]) {
+        if self.has_rows(node) {
+            self.minimise_shifted(node, 0.0, |j| v[j], z);
+        }
+    }
+
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], _gradient_z: &[f64]) -> f64 {
+        (0..w.len()).map(|j| self.half_curvature(node, j) * (w[j] - z[j]).powi(2)).sum()
+    }
+
+    /// Every node with rows is 2-strongly convex, but nodes without rows are not convex enough to say so for all.
+    fn ridge_convexity(&self) -> f64 {
+        self.rows.ridge_convexity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Matrix;
+
+    #[test]
+    fn the_minimum_is_the_mean_of_the_points() {
+        let x = Matrix::from_rows(2, vec![0.0, 0.0, 2.0, 4.0]);
+        let data = Dataset::new(vec![0, 2], x, vec![0.0; 2], vec![1.0; 2]).unwrap();
+        let loss = Point::new(data, &LossOptions::default()).unwrap();
+        let mut z = [9.0, 9.0];
+        loss.minimise_tilted(0, &[0.0, 0.0], &mut z, &mut [0.0; 8]);
+        assert_eq!((z, loss.value(0, &z)), ([1.0, 2.0], 5.0));
+    }
+}

@@ -1,0 +1,208 @@
+//! Differentiable losses of a linear score: `L_i(w) = sum_r a_r l(x_r'w, y_r) + sum_j ridge_j w_j^2`.
+//!
+//! Everything is derived once from the pointwise loss `l`: the proximal operator and the conjugate are found by Newton's
+//! method with the Hessian `sum_r a_r l'' x_r x_r' + 2 ridge`, which for `m < d` is solved through an `m x m` kernel.
+
+use std::ops::Range;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::linalg::normal;
+use crate::matrix::{axpy, dot};
+
+use super::newton::{self, Shift};
+use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
+
+/// A convex, differentiable loss of one row, as a function of the score `s`.
+pub trait Pointwise: Send + Sync + 'static {
+    /// Name of the loss, as on the command line.
+    const NAME: &'static str;
+    /// The labels it takes, in words.
+    const LABELS: &'static str;
+    /// True if the second derivative is constant: factors can then be reused.
+    const QUADRATIC: bool = false;
+    /// True for a label it takes.
+    fn accepts(&self, y: f64) -> bool;
+    /// `l(s, y)`.
+    fn value(&self, s: f64, y: f64) -> f64;
+    /// `dl/ds`.
+    fn slope(&self, s: f64, y: f64) -> f64;
+    /// `d2l/ds2` (an element of the generalised derivative of the slope).
+    fn curvature(&self, s: f64, y: f64) -> f64;
+    /// Bounds on the second derivative over all scores.
+    fn curvature_bounds(&self) -> (f64, f64);
+}
+
+/// The loss of all nodes with pointwise loss `P`.
+#[derive(Debug, Clone)]
+pub struct Smooth<P> {
+    rows: LossRows,
+    twice_ridge: Vec<f64>,
+    rows_max: usize,
+    family: P,
+}
+
+impl<P: Pointwise> Smooth<P> {
+    /// Checks labels and builds the loss.
+    pub fn new(family: P, data: Dataset, options: &LossOptions) -> Result<Self> {
+        if let Some(row) = data.y().iter().position(|&y| !family.accepts(y)) {
+            return Err(Error::Label { row, label: data.y()[row], loss: P::NAME, needs: P::LABELS });
+        }
+        let rows = LossRows::new(data, options)?;
+        let twice_ridge = rows.ridge.iter().map(|q| 2.0 * q).collect();
+        Ok(Smooth { twice_ridge, rows_max: rows.rows_max(), rows, family })
+    }
+
+    /// Keeps a Hessian that may be singular invertible.
+    fn damping(&self, node: usize, z: &[f64]) -> f64 {
+        let curved = self.rows.iter(node).map(|(x, y, a)| a * self.family.curvature(dot(x, z), y) * dot(x, x));
+        newton::DAMPING * curved.sum::<f64>()
+    }
+}
+
+impl<P: Pointwise> Loss for Smooth<P> {
+    fn nodes(&self) -> usize {
+        self.rows.data.nodes()
+    }
+
+    fn dim(&self) -> usize {
+        self.rows.data.dim()
+    }
+
+    fn has_rows(&self, node: usize) -> bool {
+        self.rows.has_rows(node)
+    }
+
+    fn work_len(&self) -> usize {
+        let (m, d) = (self.rows_max, self.dim());
+        6 * d + 2 * m + normal::factor_len(m, d).max(normal::factor_len(m.min(d), d)).max(normal::factor_len(d, d))
+    }
+
+    fn curvature(&self, node: usize) -> Curvature {
+        if !self.has_rows(node) {
+            return Curvature { mu: 0.0, beta: 0.0 };
+        }
+        let (low, high) = self.family.curvature_bounds();
+        let (gram_low, gram_high) = self.rows.gram_extremes(node);
+        let ridge_high = self.twice_ridge.iter().copied().fold(0.0, f64::max);
+        Curvature { mu: low * gram_low + self.ridge_convexity(), beta: high * gram_high + ridge_high }
+    }
+
+    fn value(&self, node: usize, w: &[f64]) -> f64 {
+        if !self.has_rows(node) {
+            return 0.0;
+        }
+        let fit: f64 = self.rows.iter(node).map(|(x, y, a)| a * self.family.value(dot(x, w), y)).sum();
+        fit + self.rows.ridge_value(w)
+    }
+
+    fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
+        self.rows.ridge_gradient(w, out);
+        for (x, y, share) in self.rows.iter(node) {
+            axpy(share * self.family.slope(dot(x, w), y), x, out);
+        }
+    }
+
+    fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
+        if !self.has_rows(node) {
+            return;
+        }
+        let (b, work) = work.split_at_mut(w.len());
+        b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
+        newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0 }, b, w, work);
+    }
+
+    fn prepare(&self, tau: &[f64]) -> Prepared {
+        if P::QUADRATIC { self.prepare_factors(tau) } else { Prepared::default() }
+    }
+
+    fn prox_rows(&self, nodes: Range<usize>, tau: &[f64], prepared: &Prepared, rows: &mut [f64], work: &mut [f64]) {
+        let d = self.dim();
+        for (node, row) in nodes.zip(rows.chunks_exact_mut(d)).filter(|(node, _)| tau[*node] > 0.0) {
+            if !P::QUADRATIC {
+                self.prox(node, tau[node], row, work);
+            } else if prepared.offsets[node] < prepared.offsets[node + 1] {
+                let shift = 1.0 / tau[node];
+                let (pull, factor) = prepared.factors[prepared.offsets[node]..prepared.offsets[node + 1]].split_at(d);
+                row.iter_mut().zip(pull).for_each(|(w, p)| *w = *w * shift + p);
+                self.factor_solve(node, shift, factor, row, work);
+            }
+        }
+    }
+
+    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
+        self.rows.curved_product(node, |x, y| self.family.curvature(dot(x, w), y), v, out);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        if self.has_rows(node) { normal::factor_len(self.rows.data.rows(node).len(), self.dim()) } else { 0 }
+    }
+
+    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+        if !self.has_rows(node) {
+            return;
+        }
+        let curvature = &mut work[..self.rows.data.rows(node).len()];
+        for (c, (x, y, share)) in curvature.iter_mut().zip(self.rows.iter(node)) {
+            *c = share * self.family.curvature(dot(x, w), y);
+        }
+        self.rows.normal(node, &self.twice_ridge, shift).factor(curvature, out);
+    }
+
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            self.rows.normal(node, &self.twice_ridge, shift).solve(factor, b, work);
+        } else {
+            b.iter_mut().for_each(|b| *b /= shift);
+        }
+    }
+
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            let shift = Shift { shift: 0.0, damping: self.damping(node, z) };
+            newton::minimise(self, node, shift, v, z, work);
+        }
+    }
+
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
+        if P::QUADRATIC {
+            // A quadratic: no cancellation between nearly equal values.
+            let half = 0.5 * self.family.curvature_bounds().1;
+            let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (dot(x, w) - dot(x, z)).powi(2)).sum();
+            return fit + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
+        }
+        let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
+        self.value(node, w) - self.value(node, z) - along
+    }
+
+    fn ridge_convexity(&self) -> f64 {
+        self.rows.ridge_convexity()
+    }
+}
+
+impl<P: Pointwise> Smooth<P> {
+    /// For every node: the gradient at zero with its sign changed (which the proximal step adds), then the factor.
+    fn prepare_factors(&self, tau: &[f64]) -> Prepared {
+        let d = self.dim();
+        let mut offsets = vec![0];
+        for node in 0..self.nodes() {
+            let len = if tau[node] > 0.0 && self.has_rows(node) { d + self.factor_len(node) } else { 0 };
+            offsets.push(offsets[node] + len);
+        }
+        let mut factors = vec![0.0; offsets[self.nodes()]];
+        let (zero, mut work) = (vec![0.0; d], vec![0.0; self.work_len()]);
+        for node in (0..self.nodes()).filter(|&i| offsets[i] < offsets[i + 1]) {
+            let (pull, factor) = factors[offsets[node]..offsets[node + 1]].split_at_mut(d);
+            self.gradient(node, &zero, pull);
+            pull.iter_mut().for_each(|p| *p = -*p);
+            self.factor(node, &zero, 1.0 / tau[node], factor, &mut work);
+        }
+        Prepared { offsets, factors }
+    }
+}

@@ -1,0 +1,75 @@
+//! `phi(w_i - w_j)`: the price of two neighbours disagreeing.
+//!
+//! An edge pays `weight * phi(t)` with `weight = lambda * A_e`. Dual steps need the conjugate of that function; its
+//! proximal operator follows from the primal one by Moreau's identity.
+
+mod blocks;
+mod norm1;
+mod norm2;
+mod norm_inf;
+mod quadratic;
+mod squared;
+
+use std::ops::Range;
+
+pub use blocks::{Block, Blocks};
+pub use norm1::Norm1;
+pub use norm_inf::NormInf;
+pub use norm2::Norm2;
+pub use quadratic::Quadratic;
+pub use squared::SquaredNorm;
+
+/// A convex penalty with `phi(0) = 0 <= phi(t) = phi(-t)`. The edge index is there because [`Quadratic`] differs per edge.
+///
+/// ```
+/// use fedweave::penalty::{Norm2, Penalty};
+/// let mut flow = [3.0, 4.0];
+/// // The conjugate of 2 |t| is zero on the ball of radius 2: its proximal operator projects onto that ball.
+/// Norm2.prox_conjugate(0, 2.0, 1.0, &mut flow, &mut [0.0; 8]);
+/// assert!((flow[0] - 1.2).abs() < 1e-15 && (flow[1] - 1.6).abs() < 1e-15);
+/// ```
+pub trait Penalty: Send + Sync {
+    /// Name, as on the command line.
+    fn name(&self) -> &'static str;
+    /// `phi(t)`.
+    fn value(&self, edge: usize, t: &[f64]) -> f64;
+    /// `t <- argmin_z weight phi(z) + |z - t|^2 / 2`; `work` holds at least `4 d` entries, here and below.
+    fn prox(&self, edge: usize, weight: f64, t: &mut [f64], work: &mut [f64]);
+    /// `(weight phi)*(u)`; infinite outside its domain.
+    fn conjugate(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
+    /// How far `u` is outside the domain of the conjugate, relative to the size of that domain; 0 inside.
+    fn excess(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
+
+    /// `u <- argmin_z (weight phi)*(z) + |z - u|^2 / (2 sigma)`, by Moreau's identity.
+    fn prox_conjugate(&self, edge: usize, weight: f64, sigma: f64, u: &mut [f64], work: &mut [f64]) {
+        let (t, work) = work.split_at_mut(u.len());
+        t.iter_mut().zip(u.iter()).for_each(|(t, u)| *t = u / sigma);
+        self.prox(edge, weight / sigma, t, work);
+        u.iter_mut().zip(t.iter()).for_each(|(u, t)| *u -= sigma * t);
+    }
+
+    /// `v <- J v` with `J` a generalised Jacobian of [`prox_conjugate`](Penalty::prox_conjugate) at `y`: symmetric, between
+    /// 0 and the identity.
+    fn jacobian(&self, edge: usize, weight: f64, sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]);
+
+    /// [`prox_conjugate`](Penalty::prox_conjugate) on consecutive edges, one row each.
+    fn prox_conjugate_rows(&self, edges: Range<usize>, weight: &[f64], sigma: f64, rows: &mut [f64], work: &mut [f64]) {
+        let d = rows.len() / edges.len().max(1);
+        for (edge, row) in edges.zip(rows.chunks_exact_mut(d)) {
+            self.prox_conjugate(edge, weight[edge], sigma, row, work);
+        }
+    }
+}
+
+/// The excess of a dual norm over the radius of the ball, relative to the radius.
+fn ball_excess(norm: f64, radius: f64) -> f64 {
+    if norm <= radius { 0.0 } else { (norm - radius) / radius.max(f64::MIN_POSITIVE) }
+}
+
+/// A flow this little outside its ball is inside up to rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// The conjugate of a norm: zero on the dual ball, infinite outside.
+fn ball_indicator(norm: f64, radius: f64) -> f64 {
+    if norm <= radius * (1.0 + ROUNDING) { 0.0 } else { f64::INFINITY }
+}

@@ -1,0 +1,52 @@
+//! `|t|_2`: the network lasso. Whole models are equal or not; the dual ball is Euclidean.
+
+use super::{Penalty, ball_excess, ball_indicator};
+use crate::matrix::{axpy, dot, norm2};
+
+/// The Euclidean norm.
+#[derive(Debug, Clone, Copy)]
+pub struct Norm2;
+
+impl Penalty for Norm2 {
+    fn name(&self) -> &'static str {
+        "norm2"
+    }
+
+    fn value(&self, _edge: usize, t: &[f64]) -> f64 {
+        norm2(t)
+    }
+
+    fn prox(&self, _edge: usize, weight: f64, t: &mut [f64], _work: &mut [f64]) {
+        let size = norm2(t);
+        let keep = if size > weight { 1.0 - weight / size } else { 0.0 };
+        t.iter_mut().for_each(|t| *t *= keep);
+    }
+
+    fn conjugate(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
+        ball_indicator(norm2(u), weight)
+    }
+
+    fn excess(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
+        ball_excess(norm2(u), weight)
+    }
+
+    /// Projection onto the ball of radius `weight`.
+    fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
+        let size2 = dot(u, u);
+        if size2 > weight * weight {
+            let keep = weight / size2.sqrt();
+            u.iter_mut().for_each(|u| *u *= keep);
+        }
+    }
+
+    /// The identity inside the ball, `(weight / |y|) (I - y y' / |y|^2)` outside.
+    fn jacobian(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64], v: &mut [f64], _work: &mut [f64]) {
+        let size2 = dot(y, y);
+        if size2 > weight * weight {
+            let along = dot(y, v) / size2;
+            axpy(-along, y, v);
+            let keep = weight / size2.sqrt();
+            v.iter_mut().for_each(|v| *v *= keep);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The plus sign: `F(w) = sum_i L_i(w_i) + lambda * sum_e A_e * phi(w_{e+} - w_{e-})`.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::loss::Loss;
+use crate::matrix::{Matrix, norm2};
+use crate::penalty::Penalty;
+
+/// Rows handled by one task. Sums are taken inside blocks, then over blocks in order, so that they do not
+/// depend on the number of threads.
+pub const BLOCK: usize = 128;
+
+/// A problem whose parts fit together; after [`build`](Problem::build) no iteration can meet a wrong size.
+pub struct Problem {
+    graph: Graph,
+    loss: Box<dyn Loss>,
+    penalty: Box<dyn Penalty>,
+    lambda: f64,
+    weights: Vec<f64>,
+}
+
+impl Problem {
+    /// Puts graph, loss and penalty together.
+    pub fn build(graph: Graph, loss: Box<dyn Loss>, penalty: Box<dyn Penalty>, lambda: f64) -> Result<Self> {
+        if graph.nodes() != loss.nodes() {
+            return Err(Error::Size { what: "nodes of the loss", expected: graph.nodes(), found: loss.nodes() });
+        }
+        if loss.dim() == 0 {
+            return Err(Error::Size { what: "parameters of a node", expected: 1, found: 0 });
+        }
+        let mut problem = Problem { graph, loss, penalty, lambda: 0.0, weights: Vec::new() };
+        problem.set_lambda(lambda)?;
+        Ok(problem)
+    }
+
+    /// Changes `lambda`, for a path or a search.
+    pub fn set_lambda(&mut self, lambda: f64) -> Result<()> {
+        if !(lambda >= 0.0 && lambda.is_finite()) {
+            return Err(Error::Parameter { name: "lambda", value: lambda, needs: "zero or positive, and finite" });
+        }
+        self.lambda = lambda;
+        self.weights = self.graph.weights().iter().map(|a| lambda * a).collect();
+        Ok(())
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The local losses.
+    pub fn loss(&self) -> &dyn Loss {
+        &*self.loss
+    }
+
+    /// The edge penalty.
+    pub fn penalty(&self) -> &dyn Penalty {
+        &*self.penalty
+    }
+
+    /// `lambda`.
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    /// `lambda A_e` of all edges.
+    pub fn edge_weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.graph.nodes()
+    }
+
+    /// Number of parameters of a node.
+    pub fn dim(&self) -> usize {
+        self.loss.dim()
+    }
+
+    /// True if the node takes part in the exchange: it has a neighbour, and `lambda` is not zero.
+    pub fn is_coupled(&self, node: usize) -> bool {
+        self.lambda > 0.0 && self.graph.degree(node) > 0
+    }
+
+    /// `F(w)`.
+    pub fn objective(&self, w: &Matrix) -> f64 {
+        self.total_loss(w) + self.total_variation(w)
+    }
+
+    /// `sum_i L_i(w_i)`.
+    pub fn total_loss(&self, w: &Matrix) -> f64 {
+        ordered_sum(self.nodes(), |i| self.loss.value(i, w.row(i)))
+    }
+
+    /// `lambda * sum_e A_e phi(w_i - w_j)`.
+    pub fn total_variation(&self, w: &Matrix) -> f64 {
+        ordered_sum(self.graph.edges(), |e| self.weights[e] * self.penalty.value(e, &self.difference(w, e)))
+    }
+
+    /// `(D w)_e = w_{e+} - w_{e-}`.
+    pub fn difference(&self, w: &Matrix, edge: usize) -> Vec<f64> {
+        let (i, j) = self.graph.nodes_of(edge);
+        w.row(i).iter().zip(w.row(j)).map(|(a, b)| a - b).collect()
+    }
+
+    /// `out <- (D' u)_i`, the flow out of a node.
+    pub fn divergence(&self, u: &Matrix, node: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        for end in self.graph.ends(node) {
+            let row = u.row(end.edge as usize);
+            if end.sign > 0.0 {
+                out.iter_mut().zip(row).for_each(|(o, u)| *o += u);
+            } else {
+                out.iter_mut().zip(row).for_each(|(o, u)| *o -= u);
+            }
+        }
+    }
+
+    /// Edges whose ends have equal models: `|w_i - w_j| <= tolerance * max_i |w_i|`.
+    pub fn is_fused(&self, w: &Matrix, edge: usize, tolerance: f64, scale: f64) -> bool {
+        norm2(&self.difference(w, edge)) <= tolerance * scale
+    }
+}
+
+/// `f(0), f(1), ..., f(n - 1)`, computed on all cores.
+pub fn ordered_map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    (0..n).into_par_iter().with_min_len(BLOCK).map(&f).collect()
+}
+
+/// `sum_{k < n} f(k)` over all cores, with the same rounding for any number of threads.
+pub fn ordered_sum(n: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let block = |b: usize| (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).sum();
+    let blocks: Vec<f64> = (0..n.div_ceil(BLOCK)).into_par_iter().map(block).collect();
+    blocks.iter().sum()
+}
