@@ -4,6 +4,7 @@ pub mod certificate;
 pub mod dataset;
 pub mod error;
 pub mod graph;
+pub mod laws;
 mod linalg;
 pub mod loss;
 pub mod matrix;

@@ -146,7 +146,9 @@ pub trait Loss: Send + Sync {
         z.copy_from_slice(w);
         self.minimise_tilted(node, v, z, rest);
         self.gradient(node, z, gradient);
-        let bregman = self.bregman(node, w, z, gradient).max(0.0);
+        // A far-away z makes the terms of the divergence large: their rounding belongs to the bound.
+        let terms = self.value(node, w).abs() + self.value(node, z).abs() + norm2(gradient) * (norm2(w) + norm2(z));
+        let bregman = self.bregman(node, w, z, gradient).max(0.0) + 8.0 * f64::EPSILON * terms;
         let rho = rest[..d].iter_mut().zip(v).zip(gradient.iter());
         rho.for_each(|((r, v), g)| *r = v - g);
         let rho = &rest[..d];

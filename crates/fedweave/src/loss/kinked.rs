@@ -11,7 +11,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::normal;
+use crate::linalg::{cholesky, normal};
 use crate::matrix::{axpy, dot, norm2};
 
 use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows};
@@ -27,8 +27,9 @@ pub struct Kinked {
 }
 
 const INTERIOR_STEPS_MAX: usize = 60;
-/// Complementarity is driven down to this, relative to the size of the residuals.
-const COMPLEMENTARITY: f64 = 1e-15;
+/// Complementarity is driven down to this, relative to the size of the residuals. Further down the Newton systems lose
+/// their digits; which rows sit on their kink is clear by then, and the rest is one linear system.
+const COMPLEMENTARITY: f64 = 1e-10;
 /// Rounds of the proximal point method that minimises a tilted loss; a polyhedral one ends after a few.
 const PROXIMAL_ROUNDS: usize = 12;
 
@@ -65,8 +66,9 @@ impl Kinked {
             }
             state.step(0.1 * mu, z, dz, factor, work);
         }
-        state.clamp();
+        state.clamp(size);
         state.recover(z);
+        state.polish(z, dz, factor);
     }
 }
 
@@ -152,9 +154,12 @@ impl Interior<'_> {
         let length = self.longest_step(mu, dz);
         for (r, (x, _, share)) in self.loss.rows.iter(self.node).enumerate() {
             let (dg, dp, dq) = self.direction(r, x, share, mu, dz);
-            self.g[r] += length * dg;
-            self.p[r] += length * dp;
-            self.q[r] += length * dq;
+            // Rounding must not put an interior point on the boundary.
+            let (low, high) = self.bounds(r);
+            let margin = 1e-14 * (high - low);
+            self.g[r] = (self.g[r] + length * dg).clamp(low + margin, high - margin);
+            self.p[r] = (self.p[r] + length * dp).max(1e-300);
+            self.q[r] = (self.q[r] + length * dq).max(1e-300);
         }
         self.recover(z);
     }
@@ -185,17 +190,57 @@ impl Interior<'_> {
         longest
     }
 
-    /// Puts rows whose residual is clearly off the kink exactly on their side of the box.
-    fn clamp(&mut self) {
+    /// Puts rows that are off their kink exactly on their side of the box.
+    fn clamp(&mut self, size: f64) {
         for r in 0..self.g.len() {
             let (low, high) = self.bounds(r);
-            if self.p[r] > 1e6 * self.q[r] && self.g[r] - low < 1e-6 * (high - low) {
+            let range = (high - low).max(f64::MIN_POSITIVE);
+            // Of a slack and its multiplier one tends to zero: the smaller one, each on its own scale.
+            if (self.g[r] - low) / range < self.p[r] / size {
                 self.g[r] = low;
-            } else if self.q[r] > 1e6 * self.p[r] && high - self.g[r] < 1e-6 * (high - low) {
+            } else if (high - self.g[r]) / range < self.q[r] / size {
                 self.g[r] = high;
-            } else {
-                self.g[r] = self.g[r].clamp(low, high);
             }
+        }
+    }
+
+    fn on_kink(&self, r: usize) -> bool {
+        let (low, high) = self.bounds(r);
+        self.g[r] > low && self.g[r] < high
+    }
+
+    /// With the other rows fixed, the rows `K` on their kink satisfy `X_K z = y_K`: one linear system of their number,
+    /// `(X_K Q^-1 X_K') dg = X_K z - y_K`. Kept if it stays in the box.
+    fn polish(&mut self, z: &mut [f64], change: &mut [f64], matrix: &mut [f64]) {
+        let kinks = (0..self.g.len()).filter(|&r| self.on_kink(r)).count();
+        if kinks == 0 || kinks > z.len().min(self.g.len()) {
+            return;
+        }
+        let data = &self.loss.rows.data;
+        let start = data.rows(self.node).start;
+        for _ in 0..2 {
+            let mut rows = 0;
+            for r in (0..self.g.len()).filter(|&r| self.on_kink(r)) {
+                let x = data.x(start + r);
+                for (k, s) in (0..=r).filter(|&s| self.on_kink(s)).enumerate() {
+                    let pairs = x.iter().zip(data.x(start + s)).zip(&self.loss.twice_ridge);
+                    matrix[cholesky::packed_len(rows) + k] = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
+                }
+                change[rows] = dot(x, z) - data.y()[start + r];
+                rows += 1;
+            }
+            cholesky::factor(&mut matrix[..cholesky::packed_len(kinks)], kinks);
+            cholesky::solve(matrix, &mut change[..kinks]);
+            let mut changes = change.iter();
+            for r in 0..self.g.len() {
+                self.rhs[r] = if self.on_kink(r) { changes.next().copied().unwrap_or(0.0) } else { 0.0 };
+            }
+            let stays = |r: usize| (self.bounds(r).0..=self.bounds(r).1).contains(&(self.g[r] + self.rhs[r]));
+            if !(0..self.g.len()).all(stays) {
+                return;
+            }
+            axpy(1.0, self.rhs, self.g);
+            self.recover(z);
         }
     }
 }

@@ -53,10 +53,10 @@ impl<P: Pointwise> Smooth<P> {
         Ok(Smooth { twice_ridge, rows_max: rows.rows_max(), rows, family })
     }
 
-    /// Keeps a Hessian that may be singular invertible.
+    /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
     fn damping(&self, node: usize, z: &[f64]) -> f64 {
-        let curved = self.rows.iter(node).map(|(x, y, a)| a * self.family.curvature(dot(x, z), y) * dot(x, x));
-        newton::DAMPING * curved.sum::<f64>()
+        let curvature = |x: &[f64], y: f64| self.family.curvature(dot(x, z), y) + 1e-3;
+        newton::DAMPING * self.rows.iter(node).map(|(x, y, a)| a * curvature(x, y) * dot(x, x)).sum::<f64>()
     }
 }
 
