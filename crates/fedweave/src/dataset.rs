@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::loss::NodeWeight;
 use crate::matrix::Matrix;
 
 /// The local datasets of all nodes. A node may have no rows.
@@ -128,6 +129,25 @@ impl Dataset {
     pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
         self.y.iter_mut().for_each(|y| *y = f(*y));
         self
+    }
+
+    /// The dataset in which nodes with the same `part` are one node. Inside a part every node counts the same, or every row.
+    pub fn merged(&self, part: &[usize], parts: usize, node_weight: NodeWeight) -> Dataset {
+        let node_of_row: Vec<usize> = (0..self.nodes()).flat_map(|i| self.rows(i).map(move |_| part[i])).collect();
+        let scale = |node: usize| match node_weight {
+            NodeWeight::Rows | NodeWeight::Unit(_) => 1.0,
+            NodeWeight::Equal => 1.0 / self.weights(node).iter().sum::<f64>().max(f64::MIN_POSITIVE),
+        };
+        let weight: Vec<f64> =
+            (0..self.nodes()).flat_map(|i| self.weights(i).iter().map(move |w| w * scale(i))).collect();
+        let merged = Dataset::group(parts, &node_of_row, &self.x, &self.y, &weight);
+        merged.expect("rows that were valid stay valid").0
+    }
+
+    /// The dataset with its last feature only.
+    pub fn last_column(&self) -> Dataset {
+        let x = (0..self.len()).map(|r| self.x(r)[self.dim() - 1]).collect();
+        Dataset { x: Matrix::from_rows(1, x), ..self.clone() }
     }
 
     fn check_finite(&self) -> Result<()> {

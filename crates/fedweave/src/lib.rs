@@ -1,6 +1,8 @@
 //! Generalised total variation minimisation.
 
+pub mod baseline;
 pub mod certificate;
+pub mod cluster;
 pub mod dataset;
 pub mod error;
 pub mod graph;
@@ -12,6 +14,7 @@ pub mod penalty;
 pub mod problem;
 mod scratch;
 pub mod solve;
+pub mod tune;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};

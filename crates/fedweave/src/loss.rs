@@ -24,7 +24,7 @@ use std::ops::Range;
 use crate::matrix::{dot, norm2};
 
 pub use absolute::absolute;
-pub use family::{Family, LossOptions, NodeWeight};
+pub use family::{Family, LossOptions, LossSpec, NodeWeight};
 pub use huber::Huber;
 pub use kinked::Kinked;
 pub use logistic::Logistic;

@@ -2,6 +2,7 @@
 //!
 //! There is no clock here: whoever calls may look at one in [`Watch`] and ask the loop to stop.
 
+mod attained;
 mod local;
 mod newton_system;
 mod primal_dual;
@@ -11,6 +12,7 @@ use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
+pub use attained::components_without_minimiser;
 pub use local::minimise_local;
 pub use newton_system::NewtonSystem;
 pub use primal_dual::PrimalDual;
@@ -199,7 +201,7 @@ impl<'s> Judge<'s> {
         let tolerance = self.settings.tolerance;
         let small = match record.certified_gap {
             Some(gap) => gap <= tolerance * record.objective.abs().max(1.0),
-            None => record.kkt.residual() <= tolerance && self.no_certificate_in_sight(record),
+            None => record.kkt.residual() <= tolerance,
         };
         if small || (!coupled && record.kkt.residual() <= tolerance) {
             return Some(Status::Converged);
@@ -207,11 +209,6 @@ impl<'s> Judge<'s> {
         let before = self.history.len().checked_sub(2).map(|k| self.history[k].objective)?;
         let change = (before - record.objective).abs() / record.objective.abs().max(1.0);
         self.settings.objective_decrease.is_some_and(|limit| change <= limit).then_some(Status::Stalled)
-    }
-
-    /// The residual may stop the loop only if a certificate was tried on this very point and could not be had.
-    fn no_certificate_in_sight(&self, record: &Record) -> bool {
-        record.kkt.residual() <= self.settings.tolerance
     }
 
     fn solution(self, method: PrimalDual, status: Status, iterations: usize) -> Solution {

@@ -5,16 +5,18 @@ use std::fmt;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
-use super::{Huber, Logistic, Loss, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile};
+use super::{Huber, Mixed, Logistic, Loss, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile};
 
 /// How much the losses of nodes with many and with few rows count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum NodeWeight {
     /// `L_i` is the mean over the rows: every node counts the same.
     #[default]
     Equal,
     /// `L_i` is the sum over the rows divided by the mean number of rows: every row counts the same.
     Rows,
+    /// Every unit of row weight counts this much.
+    Unit(f64),
 }
 
 /// Options of all losses.
@@ -58,6 +60,18 @@ pub enum Family {
     },
     /// `|w - x|^2`.
     Point,
+}
+
+impl NodeWeight {
+    /// `Rows`, with the mean number of rows taken from `data`.
+    pub fn resolved(self, data: &Dataset) -> Self {
+        let totals = (0..data.nodes()).map(|i| data.weights(i).iter().sum::<f64>()).filter(|t| *t > 0.0);
+        let (count, sum) = totals.fold((0.0, 0.0), |(n, s), t| (n + 1.0, s + t));
+        match self {
+            NodeWeight::Rows if sum > 0.0 => NodeWeight::Unit(count / sum),
+            other => other,
+        }
+    }
 }
 
 impl Family {
@@ -112,6 +126,46 @@ impl Family {
             _ => features,
         }
     }
+}
+
+/// The losses of all nodes: one family, or one per node.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LossSpec {
+    /// The same loss everywhere.
+    Same(Family),
+    /// `families[i]` at node `i`; all must have the same number of parameters.
+    PerNode(Vec<Family>),
+}
+
+impl LossSpec {
+    /// Builds the loss of all nodes.
+    pub fn build(&self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
+        match self {
+            LossSpec::Same(family) => family.build(data, options),
+            LossSpec::PerNode(of) => mixed(of, &data, options),
+        }
+    }
+}
+
+/// One loss per distinct family, each with the rows of its own nodes.
+fn mixed(of: &[Family], data: &Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
+    let mut distinct: Vec<Family> = Vec::new();
+    let mut position = Vec::with_capacity(of.len());
+    for family in of {
+        position.push(distinct.iter().position(|f| f == family).unwrap_or_else(|| {
+            distinct.push(*family);
+            distinct.len() - 1
+        }));
+    }
+    let of_row: Vec<usize> = (0..data.nodes()).flat_map(|i| data.rows(i).map(move |_| i)).collect();
+    // The mean number of rows is that of all nodes, not of a family's own.
+    let options = LossOptions { node_weight: options.node_weight.resolved(data), ..*options };
+    let build = |(k, family): (usize, &Family)| {
+        let keep: Vec<bool> = of_row.iter().map(|&i| position[i] == k).collect();
+        family.build(data.select(&keep), &options)
+    };
+    let families = distinct.iter().enumerate().map(build).collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(Mixed::new(families, position)?))
 }
 
 impl fmt::Display for Family {

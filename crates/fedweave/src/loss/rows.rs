@@ -98,14 +98,13 @@ impl LossRows {
 }
 
 fn shares(data: &Dataset, node_weight: NodeWeight) -> Vec<f64> {
-    let totals: Vec<f64> = (0..data.nodes()).map(|i| data.weights(i).iter().sum()).collect();
-    let busy = totals.iter().filter(|t| **t > 0.0).count().max(1);
-    let mean = totals.iter().sum::<f64>() / busy as f64;
+    let node_weight = node_weight.resolved(data);
     let mut share = Vec::with_capacity(data.len());
-    for (node, total) in totals.iter().enumerate() {
+    for node in 0..data.nodes() {
+        let total: f64 = data.weights(node).iter().sum();
         let unit = match node_weight {
-            NodeWeight::Equal if *total > 0.0 => 1.0 / total,
-            NodeWeight::Rows if mean > 0.0 => 1.0 / mean,
+            NodeWeight::Unit(unit) => unit,
+            _ if total > 0.0 => 1.0 / total,
             _ => 0.0,
         };
         share.extend(data.weights(node).iter().map(|w| w * unit));

@@ -1,0 +1,192 @@
+//! Choosing `lambda` on held-out rows, over a geometric grid with warm starts.
+
+use crate::error::Result;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::problem::{Problem, ordered_map};
+use crate::solve::{Record, Settings, Solution, Start, Watch, solve};
+
+/// The mean of the node's losses, and what it is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Errors {
+    /// Mean pointwise loss of each node that has rows.
+    pub by_node: Vec<Option<f64>>,
+}
+
+impl Errors {
+    /// Evaluates models `w` on the rows of `loss` (built without ridge).
+    pub fn of(loss: &dyn Loss, w: &Matrix) -> Self {
+        let error = |i: usize| loss.has_rows(i).then(|| loss.value(i, w.row(i)));
+        Errors { by_node: ordered_map(loss.nodes(), error) }
+    }
+
+    /// Mean over the nodes that have rows; `None` if no node has.
+    pub fn mean(&self) -> Option<f64> {
+        mean_and_error(self.by_node.iter().flatten().copied()).map(|m| m.0)
+    }
+
+    /// Standard error of [`mean`](Errors::mean), from the spread over nodes.
+    pub fn standard_error(&self) -> Option<f64> {
+        mean_and_error(self.by_node.iter().flatten().copied()).map(|m| m.1)
+    }
+
+    /// Mean and standard error of the node-wise difference `self - other`.
+    pub fn minus(&self, other: &Errors) -> Option<(f64, f64)> {
+        let pairs = self.by_node.iter().zip(&other.by_node);
+        mean_and_error(pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)))
+    }
+}
+
+/// Mean of some numbers and its standard error.
+pub fn mean_and_error(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> {
+    let n = values.clone().count() as f64;
+    if n == 0.0 {
+        return None;
+    }
+    let mean = values.clone().sum::<f64>() / n;
+    let variance = values.map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    Some((mean, (variance / n).sqrt()))
+}
+
+/// One value of `lambda` that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// The value.
+    pub lambda: f64,
+    /// Errors on the rows trained with.
+    pub train: Errors,
+    /// Errors on held-out rows.
+    pub validation: Errors,
+    /// The models.
+    pub w: Matrix,
+}
+
+/// How the winner is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rule {
+    /// The smallest validation error.
+    #[default]
+    Minimum,
+    /// The largest `lambda` whose validation error exceeds the smallest by at most one standard error of the (node-wise) difference:
+    /// the simplest models that are not clearly worse.
+    OneStandardError,
+}
+
+/// Everything that was tried, in the order of the grid, and the choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuning {
+    /// Values tried, largest first.
+    pub tried: Vec<Tried>,
+    /// Position of the chosen one.
+    pub chosen: usize,
+}
+
+impl Tuning {
+    /// The chosen value.
+    pub fn best(&self) -> &Tried {
+        &self.tried[self.chosen]
+    }
+}
+
+/// Number of values on the default grid, from consensus down to nearly independent nodes.
+const GRID: usize = 17;
+
+/// Solves for every `lambda` of the grid (default: [`lambda_grid`]), warm-started from the one before.
+pub fn tune(
+    problem: &mut Problem, train: &dyn Loss, validation: &dyn Loss, grid: &[f64], rule: Rule, settings: &Settings,
+    watch: &mut dyn FnMut(usize, &Record) -> Watch,
+) -> Result<Tuning> {
+    let mut start: Option<Start> = None;
+    let mut tried = Vec::with_capacity(grid.len());
+    for (k, &lambda) in grid.iter().enumerate() {
+        problem.set_lambda(lambda)?;
+        let solution = solve(problem, settings, start.take(), &mut |record| watch(k, record));
+        start = Some(Start::from(&solution));
+        let errors = |loss: &dyn Loss| Errors::of(loss, &solution.w);
+        tried.push(Tried { lambda, train: errors(train), validation: errors(validation), w: solution.w.clone() });
+    }
+    let chosen = choose(&tried, rule);
+    Ok(Tuning { tried, chosen })
+}
+
+fn choose(tried: &[Tried], rule: Rule) -> usize {
+    let error = |k: usize| tried[k].validation.mean().unwrap_or(f64::INFINITY);
+    let best = (0..tried.len()).fold(0, |b, k| if error(k) < error(b) { k } else { b });
+    let not_clearly_worse = |k: &usize| {
+        let difference = tried[*k].validation.minus(&tried[best].validation);
+        difference.is_some_and(|(mean, error)| mean <= error)
+    };
+    match rule {
+        Rule::Minimum => best,
+        Rule::OneStandardError => (0..best).find(not_clearly_worse).unwrap_or(best),
+    }
+}
+
+/// A geometric grid, largest first: for norms from the `lambda` at which all models of a component agree, over four decades; for
+/// quadratic penalties, which never make models agree, seven decades around the curvature of the losses.
+pub fn lambda_grid(problem: &mut Problem, settings: &Settings) -> Result<Vec<f64>> {
+    if problem.graph().edges() == 0 {
+        return Ok(vec![0.0]);
+    }
+    let (top, decades) = match consensus_lambda(problem, settings)? {
+        Some(top) => (top, 4.0),
+        None => (1e3 * stiffness(problem), 7.0),
+    };
+    Ok((0..GRID).map(|k| top * 10f64.powf(-decades * k as f64 / (GRID - 1) as f64)).collect())
+}
+
+/// With an almost infinite `lambda`, the flows that hold all models together; the largest of them, relative to its
+/// edge weight, is a `lambda` that suffices.
+fn consensus_lambda(problem: &mut Problem, settings: &Settings) -> Result<Option<f64>> {
+    let before = problem.lambda();
+    problem.set_lambda(1e6 * (1.0 + stiffness(problem)))?;
+    let settings = Settings { tolerance: 1e-3, iterations_max: 2000, ..settings.clone() };
+    let solution: Solution = solve(problem, &settings, None, &mut |_| Watch::Continue);
+    problem.set_lambda(before)?;
+    // The excess over a tiny ball, relative to it, is the dual norm in units of that ball.
+    let unit = 1e-9;
+    let graph = problem.graph();
+    let norm = |e: usize| unit * problem.penalty().excess(e, unit * graph.weight(e), solution.u.row(e));
+    let top = (0..graph.edges()).map(norm).fold(0.0, f64::max);
+    Ok((top > unit).then_some(top))
+}
+
+/// Mean curvature of the losses per unit of mean weighted degree.
+fn stiffness(problem: &Problem) -> f64 {
+    let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
+    let (zero, mut unit, mut out) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+    let mut trace = 0.0;
+    for node in 0..n {
+        for j in 0..d {
+            unit[j] = 1.0;
+            loss.hessian_product(node, &zero, &unit, &mut out);
+            trace += out[j];
+            unit[j] = 0.0;
+        }
+    }
+    let degree: f64 = (0..n).map(|i| problem.graph().weighted_degree(i)).sum();
+    let stiffness = trace / d as f64 / degree;
+    if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(lambda: f64, errors: [f64; 3]) -> Tried {
+        let errors = Errors { by_node: errors.map(Some).to_vec() };
+        Tried { lambda, train: errors.clone(), validation: errors, w: Matrix::zeros(3, 1) }
+    }
+
+    #[test]
+    fn the_one_standard_error_rule_takes_the_largest_lambda_that_is_not_clearly_worse() {
+        let all = [tried(10.0, [9.0, 9.1, 9.2]), tried(1.0, [1.0, 2.5, 3.0]), tried(0.1, [1.2, 2.0, 3.0])];
+        assert_eq!((choose(&all, Rule::Minimum), choose(&all, Rule::OneStandardError)), (2, 1));
+    }
+
+    #[test]
+    fn mean_and_standard_error_of_known_numbers() {
+        let (mean, error) = mean_and_error([1.0, 2.0, 3.0].into_iter()).unwrap();
+        assert_eq!((mean, error), (2.0, (1.0f64 / 3.0).sqrt()));
+    }
+}
