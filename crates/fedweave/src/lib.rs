@@ -4,6 +4,7 @@ pub mod dataset;
 pub mod error;
 pub mod graph;
 pub mod matrix;
+mod random;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};
