@@ -5,6 +5,7 @@ pub mod error;
 pub mod graph;
 pub mod matrix;
 mod random;
+pub mod split;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};
