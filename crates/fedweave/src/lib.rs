@@ -6,6 +6,7 @@ pub mod graph;
 pub mod matrix;
 mod random;
 pub mod split;
+pub mod synthetic;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};

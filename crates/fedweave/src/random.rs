@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     EdgesBetweenBlocks,
     StartVector,
     Prototypes,
+    TrueWeights,
     NodesWithoutRows,
     Coordinates,
     ClusterCentres,

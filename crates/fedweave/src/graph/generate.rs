@@ -34,8 +34,8 @@ pub fn complete(n: usize) -> Result<Graph> {
 
 /// The `rows x cols` grid; node `r * cols + c` is joined to its neighbours in the same row and column.
 pub fn grid(rows: usize, cols: usize) -> Result<Graph> {
-    let n = rows.checked_mul(cols).unwrap_or(usize::MAX);
-    let right = move |i: usize| ((i + 1) % cols != 0).then_some((i, i + 1));
+    let n = rows.saturating_mul(cols);
+    let right = move |i: usize| (!(i + 1).is_multiple_of(cols)).then_some((i, i + 1));
     let down = move |i: usize| (i + cols < n).then_some((i, i + cols));
     unit_graph(n, (0..n).flat_map(move |i| right(i).into_iter().chain(down(i))))
 }

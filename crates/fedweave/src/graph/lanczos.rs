@@ -148,11 +148,12 @@ fn smallest_of_jacobi(diagonal: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
     let radius = |i: usize| off(i) + if i > 0 { off(i - 1) } else { 0.0 };
     let gershgorin = (0..k).map(|i| diagonal[i] - radius(i)).fold(f64::INFINITY, f64::min);
     let mut high = diagonal.iter().copied().fold(f64::INFINITY, f64::min);
-    let scale = gershgorin.abs().max(high.abs()).max(f64::MIN_POSITIVE);
-    let mut low = gershgorin - f64::EPSILON * scale;
+    // Large enough that a rounding unit of it is a normal number.
+    let unit = f64::EPSILON * gershgorin.abs().max(high.abs()).max(f64::MIN_POSITIVE / f64::EPSILON);
+    let mut low = gershgorin - unit;
 
     let mut pivots = vec![0.0; k];
-    while high - low > 2.0 * f64::EPSILON * scale {
+    while high - low > 2.0 * unit {
         let middle = low + (high - low) / 2.0;
         match eliminate(diagonal, beta, middle, &mut pivots) {
             true => low = middle,
@@ -160,9 +161,9 @@ fn smallest_of_jacobi(diagonal: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
         }
     }
     // Elimination just below the eigenvalue succeeds and makes inverse iteration converge at once.
-    let mut shift = low;
-    while !eliminate(diagonal, beta, shift, &mut pivots) {
-        shift -= f64::EPSILON * scale;
+    let mut margin = 0.0;
+    while !eliminate(diagonal, beta, low - margin, &mut pivots) {
+        margin = 2.0 * margin + unit;
     }
     let mut vector = vec![1.0; k];
     for _ in 0..3 {
