@@ -1,6 +1,14 @@
 //! The empirical graph: who may learn from whom, and how strongly.
 
 mod edges;
+pub mod generate;
+mod kd_tree;
+mod lanczos;
+mod laplacian;
+pub mod nearest;
 pub mod partition;
+pub mod spectrum;
 
 pub use edges::{End, Graph};
+pub use nearest::{great_circle_points, k_nearest};
+pub use spectrum::{Spectrum, laplacian_extremes};

@@ -12,8 +12,11 @@ pub mod loss;
 pub mod matrix;
 pub mod penalty;
 pub mod problem;
+mod random;
 mod scratch;
 pub mod solve;
+pub mod split;
+pub mod synthetic;
 pub mod tune;
 
 pub use dataset::Dataset;
