@@ -69,6 +69,9 @@ pub enum Fault {
         suggestion: Option<String>,
         available: Vec<String>,
     },
+    /// No column with the ids of the nodes.
+    #[error("no column {name:?} with the ids of the nodes; name it with --node; the columns are {}", available.join(", "))]
+    NoNodeColumn { name: String, available: Vec<String> },
     /// One column asked to play two parts that exclude each other.
     #[error("column {column:?} is the {role} and cannot be a feature too; remove it from --features or --one-hot")]
     RoleConflict { column: String, role: &'static str },

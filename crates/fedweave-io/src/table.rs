@@ -97,6 +97,15 @@ impl Table {
         })
     }
 
+    /// Position of the column with the ids of the nodes.
+    pub fn find_node(&self, name: &str) -> Result<usize, IoError> {
+        let fault = || Fault::NoNodeColumn {
+            name: name.into(),
+            available: self.names.clone(),
+        };
+        self.position(name).ok_or_else(|| self.file().fault(fault()))
+    }
+
     /// Position of a column, if there is one of this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|n| n == name)

@@ -46,7 +46,7 @@ impl NodeInfo {
                 false => Kind::Skip,
             }
         })?;
-        let node = table.find(&spec.node)?;
+        let node = table.find_node(&spec.node)?;
         let info = NodeInfo { table, node };
         info.check_ids()?;
         Ok(info)

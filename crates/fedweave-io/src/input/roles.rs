@@ -50,16 +50,15 @@ impl Roles {
     /// Finds every column the request names and checks that the features are numbers.
     pub(super) fn assign(spec: &InputSpec, table: &Table) -> Result<Self, IoError> {
         let optional = |name: &Option<String>| name.as_deref().map(|name| table.find(name)).transpose();
-        for name in &spec.drop {
-            table.find(name)?;
-        }
+        let node = table.find_node(&spec.node)?;
+        spec.drop.iter().try_for_each(|name| table.find(name).map(drop))?;
         let target = if spec.target_kind == TargetKind::None {
             &None
         } else {
             &spec.target
         };
         let roles = Roles {
-            node: table.find(&spec.node)?,
+            node,
             target: optional(target)?,
             weight: optional(&spec.weight)?,
             group: optional(&spec.group)?,

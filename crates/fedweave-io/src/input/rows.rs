@@ -29,7 +29,7 @@ pub struct Rows {
 /// Reads the rows of another file with the encoding of a fitted model.
 pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
     let table = Table::read(path, |name| kind(encoding, name))?;
-    let ids = table.text(table.find(&encoding.node)?);
+    let ids = table.text(table.find_node(&encoding.node)?);
     if let Some(&row) = ids.gaps(str::is_empty).first() {
         return Err(table.place(row).fault(Fault::EmptyId { what: "row" }));
     }

@@ -44,7 +44,7 @@ fn read_rows(records: &mut Records, columns: &mut [Growing], delimiter: char) ->
         for (column, cell) in columns.iter_mut().zip(records.fields()) {
             column.push(lines.len(), cell);
         }
-        lines.push(records.line());
+        lines.push(records.record_line());
     }
     Ok(lines)
 }

@@ -1,11 +1,12 @@
 //! "Did you mean": the known name nearest to a misspelt one.
 
-/// The known name within two edits of `name`, if any; the case of letters does not count.
+/// The known name nearest to `name`, if it is one edit away (two for long names); the case of letters does not count.
 pub(super) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let wanted = name.trim().to_lowercase();
     let distance = |k: &String| edits(&wanted, &k.to_lowercase());
     let best = known.iter().min_by_key(|&k| distance(k))?;
-    (distance(best) <= 2 && distance(best) < wanted.chars().count()).then_some(best)
+    let letters = wanted.chars().count();
+    (distance(best) <= (letters / 3).clamp(1, 2) && distance(best) < letters).then_some(best)
 }
 
 /// Levenshtein's distance.
@@ -33,6 +34,6 @@ mod tests {
         assert_eq!(nearest("temprature", &known), Some("temperature"));
         assert_eq!(nearest("wind", &known), Some("Wind"));
         assert_eq!(nearest("pressure", &known), None);
-        assert_eq!(nearest("t", &known), None);
+        assert_eq!((nearest("t", &known), nearest("wall", &known)), (None, None));
     }
 }

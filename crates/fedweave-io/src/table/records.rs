@@ -13,7 +13,7 @@ pub(crate) struct Records {
     input: Box<dyn BufRead>,
     delimiter: char,
     line: u64,
-    start: u64,
+    record_line: u64,
     bytes: Vec<u8>,
     text: String,
     ends: Vec<usize>,
@@ -37,7 +37,7 @@ impl Records {
             input,
             delimiter,
             line: 0,
-            start: 0,
+            record_line: 0,
             bytes,
             text,
             ends,
@@ -48,7 +48,7 @@ impl Records {
     pub(crate) fn advance(&mut self) -> Result<bool, IoError> {
         while self.read_line()? {
             if !content(&self.bytes).is_empty() {
-                self.start = self.line;
+                self.record_line = self.line;
                 self.split()?;
                 return Ok(true);
             }
@@ -65,13 +65,13 @@ impl Records {
     }
 
     /// The line on which the current record starts.
-    pub(crate) fn line(&self) -> u64 {
-        self.start
+    pub(crate) fn record_line(&self) -> u64 {
+        self.record_line
     }
 
     /// The place of the current record.
     pub(crate) fn place(&self) -> Place {
-        Place::line(&self.path, self.start)
+        Place::line(&self.path, self.record_line)
     }
 
     fn read_line(&mut self) -> Result<bool, IoError> {
@@ -108,17 +108,14 @@ impl Records {
         let mut state = State::FieldStart;
         loop {
             let whole = utf8(&self.bytes).ok_or_else(|| self.not_utf8())?;
-            let rest = if state == State::Quoted {
-                whole
-            } else {
-                whole.trim_end_matches(['\r', '\n'])
-            };
-            for c in rest.chars() {
+            let line = whole.trim_end_matches(['\r', '\n']);
+            for c in line.chars() {
                 state = step(state, c, self.delimiter, &mut self.text, &mut self.ends);
             }
             if state != State::Quoted {
                 break;
             }
+            self.text.push_str(&whole[line.len()..]);
             if !self.read_line()? {
                 return Err(self.place().fault(Fault::UnclosedQuote));
             }
@@ -134,28 +131,18 @@ impl Records {
 
 /// Reads one character. A delimiter between fields stays in `text`, so that plain and quoted records look the same.
 fn step(state: State, c: char, delimiter: char, text: &mut String, ends: &mut Vec<usize>) -> State {
-    match (state, c) {
-        (State::Quoted, '"') => return State::QuoteSeen,
+    let next = match (state, c) {
         (State::FieldStart, '"') => return State::Quoted,
-        (State::Quoted, _) => {
-            text.push(c);
-            return State::Quoted;
-        }
-        (State::QuoteSeen, '"') => {
-            text.push(c);
-            return State::Quoted;
-        }
-        _ => {}
-    }
-    if c == delimiter {
+        (State::Quoted, '"') => return State::QuoteSeen,
+        (State::Quoted, _) | (State::QuoteSeen, '"') => State::Quoted,
+        _ if c == delimiter => State::FieldStart,
+        _ => State::Plain,
+    };
+    if next == State::FieldStart {
         ends.push(text.len());
     }
     text.push(c);
-    if c == delimiter {
-        State::FieldStart
-    } else {
-        State::Plain
-    }
+    next
 }
 
 fn content(line: &[u8]) -> &[u8] {
