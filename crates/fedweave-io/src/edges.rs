@@ -44,13 +44,11 @@ impl EdgeList {
         &self.ids
     }
 
-    /// The graph on `names`, which must be sorted and hold every id of the file.
+    /// The graph on `names`, which must be in byte order and hold every id of the file.
     pub fn graph(&self, names: &[String]) -> Result<Graph, IoError> {
-        let index: Vec<usize> = self
-            .ids
-            .iter()
-            .map(|id| names.partition_point(|name| name < id))
-            .collect();
+        // An id that is not among the names gets an index beyond them, which the graph refuses.
+        let find = |id: &String| names.binary_search(id).unwrap_or(names.len());
+        let index: Vec<usize> = self.ids.iter().map(find).collect();
         let triple = |e: &Edge| (index[e.source as usize], index[e.target as usize], e.weight);
         let triples: Vec<_> = self.edges.iter().map(triple).collect();
         Graph::new(names.len(), &triples).map_err(|error| self.locate(error))
@@ -73,10 +71,7 @@ impl EdgeList {
     }
 
     fn place(&self, line: u64) -> Place {
-        Place {
-            path: self.path.clone(),
-            at: (self.at)(line),
-        }
+        Place { path: self.path.clone(), at: (self.at)(line) }
     }
 }
 
@@ -90,12 +85,7 @@ struct Builder {
 
 impl Builder {
     fn new(path: &Path, at: fn(u64) -> At) -> Self {
-        Builder {
-            path: path.to_path_buf(),
-            at,
-            ids: Interner::default(),
-            edges: Vec::new(),
-        }
+        Builder { path: path.to_path_buf(), at, ids: Interner::default(), edges: Vec::new() }
     }
 
     fn node(&mut self, line: u64, id: &str) -> Result<u32, IoError> {
@@ -111,49 +101,24 @@ impl Builder {
         }
         let (source, target) = (self.node(line, source)?, self.node(line, target)?);
         if !(weight > 0.0 && weight.is_finite()) {
-            return Err(self.fault(
-                line,
-                Fault::EdgeWeight {
-                    value: weight.to_string(),
-                },
-            ));
+            return Err(self.fault(line, Fault::EdgeWeight { value: weight.to_string() }));
         }
-        self.edges.push(Edge {
-            source,
-            target,
-            weight,
-            line,
-        });
+        self.edges.push(Edge { source, target, weight, line });
         Ok(())
     }
 
     fn fault(&self, line: u64, fault: Fault) -> IoError {
-        Place {
-            path: self.path.clone(),
-            at: (self.at)(line),
-        }
-        .fault(fault)
+        Place { path: self.path.clone(), at: (self.at)(line) }.fault(fault)
     }
 
     fn finish(self) -> EdgeList {
-        EdgeList {
-            path: self.path,
-            at: self.at,
-            ids: self.ids.into_levels(),
-            edges: self.edges,
-        }
+        EdgeList { path: self.path, at: self.at, ids: self.ids.into_levels(), edges: self.edges }
     }
 }
 
 /// The extension in lower case, below a `.gz`.
 fn extension(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_ascii_lowercase();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.rsplit_once('.')
-        .map(|(_, extension)| extension.to_owned())
-        .unwrap_or_default()
+    name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default()
 }

@@ -37,26 +37,17 @@ pub enum At {
 impl Place {
     /// The file as a whole.
     pub fn file(path: &Path) -> Self {
-        Place {
-            path: path.to_path_buf(),
-            at: At::File,
-        }
+        Place { path: path.to_path_buf(), at: At::File }
     }
 
     /// A line of a text file.
     pub fn line(path: &Path, line: u64) -> Self {
-        Place {
-            path: path.to_path_buf(),
-            at: At::Line(line),
-        }
+        Place { path: path.to_path_buf(), at: At::Line(line) }
     }
 
     /// The error that `fault` happened here.
     pub fn fault(self, fault: Fault) -> IoError {
-        IoError {
-            place: Some(self),
-            fault: Box::new(fault),
-        }
+        IoError { place: Some(self), fault: Box::new(fault) }
     }
 
     /// For `map_err`: what the operating system said about this place.
@@ -89,10 +80,7 @@ impl std::error::Error for IoError {}
 
 impl From<Fault> for IoError {
     fn from(fault: Fault) -> Self {
-        IoError {
-            place: None,
-            fault: Box::new(fault),
-        }
+        IoError { place: None, fault: Box::new(fault) }
     }
 }
 

@@ -28,11 +28,7 @@ pub enum Fault {
     HeaderOnly,
     /// A row with too many or too few fields.
     #[error("expected {expected} fields, found {found} (ragged row); quote fields that contain {delimiter}")]
-    Ragged {
-        expected: usize,
-        found: usize,
-        delimiter: &'static str,
-    },
+    Ragged { expected: usize, found: usize, delimiter: &'static str },
     /// A quote that never ends.
     #[error("a quoted field opens here and never closes; add the missing quote, or double a quote inside a field")]
     UnclosedQuote,
@@ -45,6 +41,9 @@ pub enum Fault {
     /// A column without a name.
     #[error("column {position} has no name; name it in the header (or remove a trailing comma)")]
     UnnamedColumn { position: usize },
+    /// Columns separated by something else.
+    #[error("the columns are separated by {found}; save the file with commas, or with tabs as .tsv")]
+    Delimiter { found: &'static str },
     /// A file that is not the Parquet it claims to be.
     #[error("not readable as Parquet: {message}; write it again, uncompressed or with snappy compression")]
     Parquet { message: String },
@@ -64,11 +63,7 @@ pub enum Fault {
     NotNumber { column: String, value: String },
     /// A column that does not exist.
     #[error("no column {name:?}{}; the columns are {}", did_you_mean(suggestion), available.join(", "))]
-    UnknownColumn {
-        name: String,
-        suggestion: Option<String>,
-        available: Vec<String>,
-    },
+    UnknownColumn { name: String, suggestion: Option<String>, available: Vec<String> },
     /// No column with the ids of the nodes.
     #[error("no column {name:?} with the ids of the nodes; name it with --node; the columns are {}", available.join(", "))]
     NoNodeColumn { name: String, available: Vec<String> },
@@ -76,10 +71,7 @@ pub enum Fault {
     #[error("column {column:?} is the {role} and cannot be a feature too; remove it from --features or --one-hot")]
     RoleConflict { column: String, role: &'static str },
     /// Cells without a value.
-    #[error(
-        "missing values: {} (first at {first}); use --missing drop or --missing mean",
-        counted(counts)
-    )]
+    #[error("missing values: {} (first at {first}); use --missing drop or --missing mean", counted(counts))]
     Missing { counts: Vec<(String, usize)>, first: Place },
     /// Cells without a value where a stored encoding knows no mean to fill them with.
     #[error("column {column}: the value is missing; fill it, or fit with --missing mean")]
@@ -101,11 +93,7 @@ pub enum Fault {
     RowWeight { column: String, value: f64 },
     /// A level or class that the fitted model has never met.
     #[error("column {column}: {value:?} did not occur when the model was fitted ({}); correct it or fit again", known.join(", "))]
-    UnknownLevel {
-        column: String,
-        value: String,
-        known: Vec<String>,
-    },
+    UnknownLevel { column: String, value: String, known: Vec<String> },
 
     /// A node without a name.
     #[error("the node id is empty; every {what} needs one")]
@@ -124,13 +112,7 @@ pub enum Fault {
     EdgeWeight { value: String },
     /// The same edge twice, with different weights.
     #[error("{source_id:?} - {target_id:?} has weight {weight}, but weight {other} at {place}; keep one of them")]
-    EdgeConflict {
-        source_id: String,
-        target_id: String,
-        weight: f64,
-        other: f64,
-        place: Place,
-    },
+    EdgeConflict { source_id: String, target_id: String, weight: f64, other: f64, place: Place },
     /// The same node twice in a table with one row per node.
     #[error("node {node:?} is listed again (first at {first}); keep one row per node")]
     DuplicateNode { node: String, first: Place },
@@ -138,13 +120,7 @@ pub enum Fault {
     #[error(
         "column {column}: node {node:?} has {value:?} here, but {other:?} at {place}; it must be the same on all its rows"
     )]
-    NotConstant {
-        column: String,
-        node: String,
-        value: String,
-        other: String,
-        place: Place,
-    },
+    NotConstant { column: String, node: String, value: String, other: String, place: Place },
 
     /// Two sources for one graph.
     #[error("both an edge file and --knn are given; choose one of them")]
@@ -156,19 +132,16 @@ pub enum Fault {
     #[error("--knn {k} is impossible with {nodes} nodes; choose between 1 and {}", nodes.saturating_sub(1))]
     Neighbours { k: usize, nodes: usize },
     /// Nodes that stand nowhere.
-    #[error("no {column} for {count} nodes, e.g. {node:?}; --knn needs coordinates of every node (--node-info)")]
+    #[error(
+        "node {node:?} has no {column} ({count} such); --knn needs coordinates of every node, e.g. from --node-info"
+    )]
     NodeWithoutCoordinate { column: String, count: usize, node: String },
     /// Great-circle distance of something that is no latitude and longitude.
     #[error("great-circle distance needs two columns, latitude and longitude; found {found}; use --metric euclidean")]
     NotGeographic { found: String },
     /// An angle that is not on the globe.
     #[error("node {node:?}: {what} {value} is outside +-{limit} degrees; correct it or use --metric euclidean")]
-    OffGlobe {
-        node: String,
-        what: &'static str,
-        value: f64,
-        limit: f64,
-    },
+    OffGlobe { node: String, what: &'static str, value: f64, limit: f64 },
 
     /// A run folder that is already there.
     #[error("the folder exists; choose another or pass --overwrite")]
@@ -239,16 +212,9 @@ fn names_of(examples: &[Example]) -> String {
 }
 
 fn counted(counts: &[(String, usize)]) -> String {
-    counts
-        .iter()
-        .map(|(name, n)| format!("{name} {n}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    counts.iter().map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {
-    suggestion
-        .as_ref()
-        .map(|s| format!(" (did you mean {s:?}?)"))
-        .unwrap_or_default()
+    suggestion.as_ref().map(|s| format!(" (did you mean {s:?}?)")).unwrap_or_default()
 }

@@ -72,11 +72,7 @@ pub struct Notices {
 /// Reads all files of a request.
 pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     spec.check()?;
-    let info = spec
-        .node_info
-        .as_deref()
-        .map(|path| NodeInfo::read(path, spec))
-        .transpose()?;
+    let info = spec.node_info.as_deref().map(|path| NodeInfo::read(path, spec)).transpose()?;
     let edges = spec.edges.as_deref().map(EdgeList::read).transpose()?;
     let table = Table::read(&spec.nodes, |name| roles::kind(spec, name))?;
     let roles = Roles::assign(spec, &table)?;
@@ -87,25 +83,13 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let node_of_row = nodes.of_rows(table.text(roles.node));
     let order = rows::by_node_and_time(&table, &roles, &node_of_row, kept.rows);
     let data = rows::dataset(&table, &roles, &encoding, nodes.len(), &node_of_row, &order)?;
-    let from = attributes::Sources {
-        spec,
-        table: &table,
-        node_of_row: &node_of_row,
-        info: info.as_ref(),
-        nodes: &nodes,
-    };
+    let from =
+        attributes::Sources { spec, table: &table, node_of_row: &node_of_row, info: info.as_ref(), nodes: &nodes };
     let coordinates = from.coordinates()?;
-    let graph = match (&edges, spec.knn) {
-        (Some(edges), _) => edges.graph(&nodes.names)?,
-        (None, Some(k)) => neighbours::graph(spec, coordinates.as_ref(), &nodes.names, k)?,
-        (None, None) => Graph::new(nodes.len(), &[])?,
-    };
+    let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
     let per_node = from.per_node()?;
-    let notices = Notices {
-        rows_dropped: kept.dropped,
-        cells_filled: kept.filled,
-        ..isolated(&nodes.names, &graph, &data)
-    };
+    let notices =
+        Notices { rows_dropped: kept.dropped, cells_filled: kept.filled, ..isolated(&nodes.names, &graph, &data) };
     Ok(Input {
         features: encoding.names(),
         lines: order.iter().map(|&row| table.lines()[row]).collect(),
@@ -126,10 +110,20 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
 impl Input {
     /// Where a row of `data` stands in the files.
     pub fn place(&self, row: usize) -> Place {
-        Place {
-            at: (self.at)(self.lines[row]),
-            ..self.source.clone()
-        }
+        Place { at: (self.at)(self.lines[row]), ..self.source.clone() }
+    }
+}
+
+fn graph(
+    spec: &InputSpec,
+    edges: Option<&EdgeList>,
+    coordinates: Option<&Coordinates>,
+    nodes: &NodeSet,
+) -> Result<Graph, IoError> {
+    match (edges, spec.knn) {
+        (Some(edges), _) => edges.graph(&nodes.names),
+        (None, Some(k)) => neighbours::graph(spec, coordinates, &nodes.names, k),
+        (None, None) => Ok(Graph::new(nodes.len(), &[])?),
     }
 }
 

@@ -6,6 +6,20 @@
 //! edges.csv | .graphml | .adj  --EdgeList--^            RunWriter  -->  run/parameters.csv, summary.json, ...
 //! ```
 //!
+//! ```no_run
+//! use fedweave_io::{InputSpec, TargetKind, load};
+//!
+//! let spec = InputSpec {
+//!     edges: Some("edges.csv".into()),
+//!     target: Some("y".into()),
+//!     target_kind: TargetKind::Number,
+//!     ..InputSpec::new("nodes.csv")
+//! };
+//! let input = load(&spec)?;
+//! println!("{} nodes, {} edges, {} rows", input.names.len(), input.graph.edges(), input.data.len());
+//! # Ok::<(), fedweave_io::IoError>(())
+//! ```
+//!
 //! Every failure is an [`IoError`]: what is wrong, in which file and line, and what to do about it.
 
 mod edges;

@@ -69,10 +69,7 @@ impl Table {
 
     /// Where row `row` (counted from 0) stands.
     pub fn place(&self, row: usize) -> Place {
-        Place {
-            path: self.path.clone(),
-            at: (self.at)(self.lines[row]),
-        }
+        Place { path: self.path.clone(), at: (self.at)(self.lines[row]) }
     }
 
     /// How this file counts: by lines or by rows.
@@ -89,20 +86,13 @@ impl Table {
     pub fn find(&self, name: &str) -> Result<usize, IoError> {
         self.position(name).ok_or_else(|| {
             let suggestion = nearby::nearest(name, &self.names).map(String::from);
-            self.file().fault(Fault::UnknownColumn {
-                name: name.into(),
-                suggestion,
-                available: self.names.clone(),
-            })
+            self.file().fault(Fault::UnknownColumn { name: name.into(), suggestion, available: self.names.clone() })
         })
     }
 
     /// Position of the column with the ids of the nodes.
     pub fn find_node(&self, name: &str) -> Result<usize, IoError> {
-        let fault = || Fault::NoNodeColumn {
-            name: name.into(),
-            available: self.names.clone(),
-        };
+        let fault = || Fault::NoNodeColumn { name: name.into(), available: self.names.clone() };
         self.position(name).ok_or_else(|| self.file().fault(fault()))
     }
 
@@ -130,26 +120,17 @@ impl Table {
         let numbers = self.numbers(column);
         let name = || self.names[column].clone();
         if let Some(cell) = &numbers.stray {
-            return Err(self.place(cell.row).fault(Fault::NotNumber {
-                column: name(),
-                value: cell.value.clone(),
-            }));
+            return Err(self.place(cell.row).fault(Fault::NotNumber { column: name(), value: cell.value.clone() }));
         }
         if let Some(cell) = &numbers.infinite {
-            return Err(self.place(cell.row).fault(Fault::Infinite {
-                column: name(),
-                value: cell.value.clone(),
-            }));
+            return Err(self.place(cell.row).fault(Fault::Infinite { column: name(), value: cell.value.clone() }));
         }
         Ok(numbers)
     }
 
     /// A column that was read as text; empty for any other.
     pub fn text(&self, column: usize) -> &Text {
-        static NONE: Text = Text {
-            codes: Vec::new(),
-            levels: Vec::new(),
-        };
+        static NONE: Text = Text { codes: Vec::new(), levels: Vec::new() };
         match &self.columns[column] {
             Column::Text(text) => text,
             _ => &NONE,

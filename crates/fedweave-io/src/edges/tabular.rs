@@ -15,9 +15,7 @@ pub(super) fn read(path: &Path) -> Result<EdgeList, IoError> {
     })?;
     let find = |wanted| table.names().iter().position(|name| role(name) == Some(wanted));
     let (Some(source), Some(target)) = (find(Role::Source), find(Role::Target)) else {
-        return Err(table.file().fault(Fault::EdgeHeader {
-            found: table.names().to_vec(),
-        }));
+        return Err(table.file().fault(Fault::EdgeHeader { found: table.names().to_vec() }));
     };
     let weight = weights(&table, find(Role::Weight))?;
     let (source, target) = (table.text(source), table.text(target));
@@ -51,9 +49,7 @@ fn weights(table: &Table, column: Option<usize>) -> Result<Vec<f64>, IoError> {
     };
     let numbers = table.numbers(column);
     match &numbers.stray {
-        Some(cell) => Err(table.place(cell.row).fault(Fault::EdgeWeight {
-            value: format!("{:?}", cell.value),
-        })),
+        Some(cell) => Err(table.place(cell.row).fault(Fault::EdgeWeight { value: format!("{:?}", cell.value) })),
         None => Ok(numbers.into_owned().values),
     }
 }

@@ -65,10 +65,7 @@ impl NodeInfo {
             }
             if let Some(first) = first[code as usize].replace(row) {
                 let first = self.table.place(first);
-                return Err(self.table.place(row).fault(Fault::DuplicateNode {
-                    node: node.into(),
-                    first,
-                }));
+                return Err(self.table.place(row).fault(Fault::DuplicateNode { node: node.into(), first }));
             }
         }
         Ok(())
@@ -101,26 +98,16 @@ impl Sources<'_> {
         let mut values = Matrix::zeros(self.nodes.len(), names.len());
         for (j, name) in names.iter().enumerate() {
             let means = node_means(&self.attribute(name)?, self.nodes.len())?;
-            means
-                .into_iter()
-                .enumerate()
-                .for_each(|(i, mean)| values.row_mut(i)[j] = mean);
+            means.into_iter().enumerate().for_each(|(i, mean)| values.row_mut(i)[j] = mean);
         }
-        Ok(Some(Coordinates {
-            names: names.clone(),
-            values,
-            geographic: latitude_longitude(names).is_some(),
-        }))
+        Ok(Some(Coordinates { names: names.clone(), values, geographic: latitude_longitude(names).is_some() }))
     }
 
     /// The columns `per_node`.
     pub(super) fn per_node(&self) -> Result<Vec<NodeColumn>, IoError> {
         let column = |name: &String| {
             let values = node_texts(&self.attribute(name)?, &self.nodes.names)?;
-            Ok(NodeColumn {
-                name: name.clone(),
-                values,
-            })
+            Ok(NodeColumn { name: name.clone(), values })
         };
         self.spec.per_node.iter().map(column).collect()
     }
@@ -128,18 +115,10 @@ impl Sources<'_> {
     /// The column in the node information if it is there, else in the node table.
     fn attribute(&self, name: &str) -> Result<Attribute<'_>, IoError> {
         if let Some((info, column)) = self.info.and_then(|info| Some((info, info.table.position(name)?))) {
-            return Ok(Attribute {
-                table: &info.table,
-                column,
-                node_of_row: self.nodes.of_rows(info.ids()).into(),
-            });
+            return Ok(Attribute { table: &info.table, column, node_of_row: self.nodes.of_rows(info.ids()).into() });
         }
         let column = self.table.find(name)?;
-        Ok(Attribute {
-            table: self.table,
-            column,
-            node_of_row: self.node_of_row.into(),
-        })
+        Ok(Attribute { table: self.table, column, node_of_row: self.node_of_row.into() })
     }
 }
 
@@ -160,11 +139,7 @@ fn node_means(attribute: &Attribute, nodes: usize) -> Result<Vec<f64>, IoError> 
             continue;
         };
         count[i] += 1.0;
-        mean[i] = if count[i] == 1.0 {
-            value
-        } else {
-            mean[i] + (value - mean[i]) / count[i]
-        };
+        mean[i] = if count[i] == 1.0 { value } else { mean[i] + (value - mean[i]) / count[i] };
     }
     Ok(mean)
 }
@@ -181,10 +156,7 @@ fn node_texts(attribute: &Attribute, names: &[String]) -> Result<Vec<Option<Stri
             return Err(not_constant(attribute, &names[i], earlier, row));
         }
     }
-    Ok(first
-        .into_iter()
-        .map(|row| row.map(|row| text.get(row).to_owned()))
-        .collect())
+    Ok(first.into_iter().map(|row| row.map(|row| text.get(row).to_owned())).collect())
 }
 
 fn not_constant(attribute: &Attribute, node: &str, earlier: usize, row: usize) -> IoError {

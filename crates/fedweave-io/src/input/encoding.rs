@@ -115,30 +115,17 @@ impl Feature {
     fn number(table: &Table, column: usize, rows: &[usize], fill: bool) -> Result<Self, IoError> {
         let name = table.names()[column].clone();
         if !fill {
-            return Ok(Feature::Number {
-                column: name,
-                mean: None,
-            });
+            return Ok(Feature::Number { column: name, mean: None });
         }
         let values = table.finite(column)?;
-        let present = || rows.iter().map(|&row| values.values[row]).filter(|v| !v.is_nan());
-        match present().count() {
-            0 => Err(table.file().fault(Fault::NoValues { column: name })),
-            // Divided before adding, so that no sum of finite numbers overflows.
-            n => Ok(Feature::Number {
-                column: name,
-                mean: Some(present().map(|v| v / n as f64).sum()),
-            }),
-        }
+        let mean = mean(rows.iter().map(|&row| values.values[row]));
+        let no_values = || table.file().fault(Fault::NoValues { column: name.clone() });
+        Ok(Feature::Number { mean: Some(mean.ok_or_else(no_values)?), column: name })
     }
 
     fn one_hot(table: &Table, column: usize, rows: &[usize], baseline: bool) -> Self {
         let levels = used_levels(table.text(column), rows);
-        Feature::OneHot {
-            column: table.names()[column].clone(),
-            levels,
-            baseline,
-        }
+        Feature::OneHot { column: table.names()[column].clone(), levels, baseline }
     }
 
     /// The column of the table.
@@ -151,15 +138,9 @@ impl Feature {
     fn names(&self) -> Vec<String> {
         match self {
             Feature::Number { column, .. } => vec![column.clone()],
-            Feature::OneHot {
-                column,
-                levels,
-                baseline,
-            } => levels
-                .iter()
-                .skip(usize::from(*baseline))
-                .map(|level| format!("{column}={level}"))
-                .collect(),
+            Feature::OneHot { column, levels, baseline } => {
+                levels.iter().skip(usize::from(*baseline)).map(|level| format!("{column}={level}")).collect()
+            }
         }
     }
 
@@ -204,23 +185,22 @@ fn fill_number(
     Ok(())
 }
 
+/// The mean of all that is not NaN. A running one: it leaves a constant as it is, and no sum overflows.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let present = values.filter(|v| !v.is_nan()).zip(1..);
+    present.fold(None, |mean, (v, n)| Some(mean.map_or(v, |mean: f64| mean + (v - mean) / f64::from(n))))
+}
+
 fn class_labels(table: &Table, target: usize, classes: &[String], rows: &[usize]) -> Result<Vec<f64>, IoError> {
     let classes = positions(table, target, classes, rows)?;
-    Ok(classes
-        .into_iter()
-        .map(|class| class.map_or(f64::NAN, |k| k as f64))
-        .collect())
+    Ok(classes.into_iter().map(|class| class.map_or(f64::NAN, |k| k as f64)).collect())
 }
 
 /// The position of each row's text among the known levels; `None` where it is missing.
 fn positions(table: &Table, column: usize, known: &[String], rows: &[usize]) -> Result<Vec<Option<usize>>, IoError> {
     let text = table.text(column);
     let index: HashMap<&str, usize> = known.iter().enumerate().map(|(k, level)| (level.as_str(), k)).collect();
-    let of_level: Vec<Option<usize>> = text
-        .levels
-        .iter()
-        .map(|level| index.get(level.as_str()).copied())
-        .collect();
+    let of_level: Vec<Option<usize>> = text.levels.iter().map(|level| index.get(level.as_str()).copied()).collect();
     let position = |&row: &usize| match of_level[text.codes[row] as usize] {
         None if !is_missing(text.get(row)) => Err(table.place(row).fault(Fault::UnknownLevel {
             column: table.names()[column].clone(),
@@ -233,18 +213,13 @@ fn positions(table: &Table, column: usize, known: &[String], rows: &[usize]) -> 
 }
 
 fn missing(table: &Table, column: usize, row: usize) -> IoError {
-    table.place(row).fault(Fault::MissingCell {
-        column: table.names()[column].clone(),
-    })
+    table.place(row).fault(Fault::MissingCell { column: table.names()[column].clone() })
 }
 
 fn used_levels(text: &Text, rows: &[usize]) -> Vec<String> {
     let mut used = vec![false; text.levels.len()];
     rows.iter().for_each(|&row| used[text.codes[row] as usize] = true);
-    let mut levels: Vec<String> = (0..used.len())
-        .filter(|&k| used[k])
-        .map(|k| text.levels[k].clone())
-        .collect();
+    let mut levels: Vec<String> = (0..used.len()).filter(|&k| used[k]).map(|k| text.levels[k].clone()).collect();
     levels::sort(&mut levels);
     levels
 }

@@ -28,9 +28,7 @@ pub(super) fn ranks(levels: &[String]) -> Vec<u32> {
 }
 
 fn all_numbers(levels: &[String]) -> bool {
-    levels
-        .iter()
-        .all(|level| crate::table::is_missing(level) || !number(level).is_nan())
+    levels.iter().all(|level| crate::table::is_missing(level) || !number(level).is_nan())
 }
 
 fn number(level: &str) -> f64 {

@@ -36,47 +36,19 @@ pub(super) fn keep(spec: &InputSpec, table: &Table, roles: &Roles) -> Result<Kep
     if rows.is_empty() {
         return Err(table.file().fault(Fault::NothingLeft));
     }
-    let filled = gaps
-        .iter()
-        .filter(|gap| gap.fillable)
-        .flat_map(|gap| &gap.rows)
-        .filter(|&&row| keep[row])
-        .count();
-    Ok(Kept {
-        dropped: table.rows() - rows.len(),
-        rows,
-        filled,
-    })
+    let filled = gaps.iter().filter(|gap| gap.fillable).flat_map(|gap| &gap.rows).filter(|&&row| keep[row]).count();
+    Ok(Kept { dropped: table.rows() - rows.len(), rows, filled })
 }
 
 fn gaps(table: &Table, roles: &Roles) -> Result<Vec<Gaps>, IoError> {
     // A node may well be called NA (Namibia) or null; only an empty id is none.
-    let mut all = vec![Gaps {
-        column: roles.node,
-        rows: table.text(roles.node).gaps(str::is_empty),
-        fillable: false,
-    }];
-    for column in [roles.target, roles.weight, roles.group, roles.time]
-        .into_iter()
-        .flatten()
-    {
-        all.push(Gaps {
-            column,
-            rows: blanks(table, column)?,
-            fillable: false,
-        });
+    let mut all = vec![Gaps { column: roles.node, rows: table.text(roles.node).gaps(str::is_empty), fillable: false }];
+    for column in [roles.target, roles.weight, roles.group, roles.time].into_iter().flatten() {
+        all.push(Gaps { column, rows: blanks(table, column)?, fillable: false });
     }
     for feature in &roles.features {
-        let rows = if feature.one_hot {
-            blanks(table, feature.column)?
-        } else {
-            table.finite(feature.column)?.gaps()
-        };
-        all.push(Gaps {
-            column: feature.column,
-            rows,
-            fillable: !feature.one_hot,
-        });
+        let rows = if feature.one_hot { blanks(table, feature.column)? } else { table.finite(feature.column)?.gaps() };
+        all.push(Gaps { column: feature.column, rows, fillable: !feature.one_hot });
     }
     all.retain(|gap| !gap.rows.is_empty());
     Ok(all)
@@ -90,14 +62,7 @@ fn blanks(table: &Table, column: usize) -> Result<Vec<usize>, IoError> {
 }
 
 fn report(table: &Table, gaps: &[Gaps]) -> IoError {
-    let counts = gaps
-        .iter()
-        .map(|gap| (table.names()[gap.column].clone(), gap.rows.len()))
-        .collect();
+    let counts = gaps.iter().map(|gap| (table.names()[gap.column].clone(), gap.rows.len())).collect();
     let first = gaps.iter().filter_map(|gap| gap.rows.first()).min();
-    Fault::Missing {
-        counts,
-        first: first.map_or(table.file(), |&row| table.place(row)),
-    }
-    .into()
+    Fault::Missing { counts, first: first.map_or(table.file(), |&row| table.place(row)) }.into()
 }

@@ -6,10 +6,8 @@ use fedweave::{Graph, Matrix};
 pub(super) fn nearest_graph(points: &Matrix, k: usize) -> fedweave::Result<Graph> {
     let mut edges = Vec::with_capacity(points.rows() * k);
     for i in 0..points.rows() {
-        let mut others: Vec<(f64, usize)> = (0..points.rows())
-            .filter(|&j| j != i)
-            .map(|j| (distance2(points.row(i), points.row(j)), j))
-            .collect();
+        let mut others: Vec<(f64, usize)> =
+            (0..points.rows()).filter(|&j| j != i).map(|j| (distance2(points.row(i), points.row(j)), j)).collect();
         let nearer = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         others.select_nth_unstable_by(k - 1, nearer);
         edges.extend(others[..k].iter().map(|&(_, j)| (i, j, 1.0)));
@@ -23,9 +21,7 @@ pub(super) fn unit_vectors(latlon: &Matrix) -> Matrix {
     for i in 0..latlon.rows() {
         let (latitude, longitude) = (latlon.row(i)[0].to_radians(), latlon.row(i)[1].to_radians());
         let (z, r) = latitude.sin_cos();
-        points
-            .row_mut(i)
-            .copy_from_slice(&[r * longitude.cos(), r * longitude.sin(), z]);
+        points.row_mut(i).copy_from_slice(&[r * longitude.cos(), r * longitude.sin(), z]);
     }
     points
 }

@@ -19,11 +19,7 @@ pub(super) fn graph(
         return Err(Fault::Neighbours { k, nodes: names.len() }.into());
     }
     check_complete(coordinates, names)?;
-    let metric = spec.metric.unwrap_or(if coordinates.geographic {
-        Metric::GreatCircle
-    } else {
-        Metric::Euclidean
-    });
+    let metric = spec.metric.unwrap_or(if coordinates.geographic { Metric::GreatCircle } else { Metric::Euclidean });
     match metric {
         Metric::Euclidean => Ok(nearest_graph(&coordinates.values, k)?),
         Metric::GreatCircle => {
@@ -39,12 +35,7 @@ fn check_complete(coordinates: &Coordinates, names: &[String]) -> Result<(), IoE
         let mut without = (0..names.len()).filter(unknown);
         if let Some(first) = without.next() {
             let (column, node) = (column.clone(), names[first].clone());
-            return Err(Fault::NodeWithoutCoordinate {
-                column,
-                count: 1 + without.count(),
-                node,
-            }
-            .into());
+            return Err(Fault::NodeWithoutCoordinate { column, count: 1 + without.count(), node }.into());
         }
     }
     Ok(())
@@ -54,10 +45,7 @@ fn check_complete(coordinates: &Coordinates, names: &[String]) -> Result<(), IoE
 fn on_globe(coordinates: &Coordinates, names: &[String]) -> Result<Matrix, IoError> {
     let columns = &coordinates.names;
     if columns.len() != 2 {
-        return Err(Fault::NotGeographic {
-            found: columns.join(", "),
-        }
-        .into());
+        return Err(Fault::NotGeographic { found: columns.join(", ") }.into());
     }
     let (latitude, longitude) = latitude_longitude(columns).unwrap_or((0, 1));
     let mut latlon = Matrix::zeros(names.len(), 2);
@@ -73,12 +61,6 @@ fn on_globe(coordinates: &Coordinates, names: &[String]) -> Result<Matrix, IoErr
 fn check_angle(node: &str, what: &'static str, value: f64, limit: f64) -> Result<(), IoError> {
     match value.abs() <= limit {
         true => Ok(()),
-        false => Err(Fault::OffGlobe {
-            node: node.into(),
-            what,
-            value,
-            limit,
-        }
-        .into()),
+        false => Err(Fault::OffGlobe { node: node.into(), what, value, limit }.into()),
     }
 }

@@ -13,18 +13,10 @@ impl NodeSet {
     pub(super) fn union(ids: &Text, edges: Option<&EdgeList>, info: Option<&NodeInfo>) -> Self {
         let edges = edges.into_iter().flat_map(|edges| edges.ids());
         let info = info.into_iter().flat_map(|info| &info.ids().levels);
-        let mut names: Vec<&String> = ids
-            .levels
-            .iter()
-            .chain(edges)
-            .chain(info)
-            .filter(|id| !id.is_empty())
-            .collect();
+        let mut names: Vec<&String> = ids.levels.iter().chain(edges).chain(info).filter(|id| !id.is_empty()).collect();
         names.sort_unstable();
         names.dedup();
-        NodeSet {
-            names: names.into_iter().cloned().collect(),
-        }
+        NodeSet { names: names.into_iter().cloned().collect() }
     }
 
     pub(super) fn len(&self) -> usize {

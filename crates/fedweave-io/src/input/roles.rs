@@ -31,10 +31,7 @@ pub(super) fn kind(spec: &InputSpec, name: &str) -> Kind {
         return target_kind(spec.target_kind);
     }
     let named = is(&spec.weight) || among(&spec.by);
-    let feature = spec
-        .features
-        .as_ref()
-        .map_or(!among(&spec.drop), |features| among(features));
+    let feature = !among(&spec.drop) && spec.features.as_ref().is_none_or(|features| among(features));
     if named || feature { Kind::Number } else { Kind::Skip }
 }
 
@@ -52,11 +49,7 @@ impl Roles {
         let optional = |name: &Option<String>| name.as_deref().map(|name| table.find(name)).transpose();
         let node = table.find_node(&spec.node)?;
         spec.drop.iter().try_for_each(|name| table.find(name).map(drop))?;
-        let target = if spec.target_kind == TargetKind::None {
-            &None
-        } else {
-            &spec.target
-        };
+        let target = if spec.target_kind == TargetKind::None { &None } else { &spec.target };
         let roles = Roles {
             node,
             target: optional(target)?,
@@ -87,11 +80,7 @@ impl Roles {
 /// The first cell of a column that is no number.
 fn example(table: &Table, column: usize) -> Option<Example> {
     let cell = table.numbers(column).stray.clone()?;
-    Some(Example {
-        column: table.names()[column].clone(),
-        value: cell.value,
-        place: table.place(cell.row),
-    })
+    Some(Example { column: table.names()[column].clone(), value: cell.value, place: table.place(cell.row) })
 }
 
 fn features(spec: &InputSpec, table: &Table) -> Result<Vec<FeatureColumn>, IoError> {
@@ -103,21 +92,15 @@ fn features(spec: &InputSpec, table: &Table) -> Result<Vec<FeatureColumn>, IoErr
         return Err(table.file().fault(Fault::NoFeatures));
     }
     let one_hot = |column: usize| spec.one_hot.contains(&table.names()[column]);
-    Ok(columns
-        .into_iter()
-        .map(|column| FeatureColumn {
-            column,
-            one_hot: one_hot(column),
-        })
-        .collect())
+    Ok(columns.into_iter().map(|column| FeatureColumn { column, one_hot: one_hot(column) }).collect())
 }
 
-/// The listed columns in their order, then one-hot columns not among them.
+/// The listed columns in their order, then one-hot columns not among them; dropped ones are dropped all the same.
 fn listed(spec: &InputSpec, table: &Table, features: &[String]) -> Result<Vec<usize>, IoError> {
     let mut columns = Vec::new();
     for name in features.iter().chain(&spec.one_hot) {
         let column = feature(spec, table, name)?;
-        if !columns.contains(&column) {
+        if !columns.contains(&column) && !spec.drop.contains(name) {
             columns.push(column);
         }
     }
@@ -131,17 +114,12 @@ fn all_others(spec: &InputSpec, table: &Table) -> Result<Vec<usize>, IoError> {
     }
     let taken = |name: &str| spec.exclusive().any(|(_, n)| n == name) || spec.reserved().any(|n| n == name);
     let free = |name: &String| spec.one_hot.contains(name) || !taken(name);
-    Ok((0..table.names().len())
-        .filter(|&column| free(&table.names()[column]))
-        .collect())
+    Ok((0..table.names().len()).filter(|&column| free(&table.names()[column])).collect())
 }
 
 fn feature(spec: &InputSpec, table: &Table, name: &str) -> Result<usize, IoError> {
     match spec.exclusive().find(|&(_, n)| n == name) {
-        Some((role, _)) => Err(table.file().fault(Fault::RoleConflict {
-            column: name.into(),
-            role,
-        })),
+        Some((role, _)) => Err(table.file().fault(Fault::RoleConflict { column: name.into(), role })),
         None => table.find(name),
     }
 }

@@ -95,10 +95,7 @@ pub(super) fn dataset(
     order: &[usize],
 ) -> Result<Dataset, IoError> {
     let mut offsets = vec![0; nodes + 1];
-    order
-        .iter()
-        .filter_map(|&row| node_of_row[row])
-        .for_each(|i| offsets[i as usize + 1] += 1);
+    order.iter().filter_map(|&row| node_of_row[row]).for_each(|i| offsets[i as usize + 1] += 1);
     (0..nodes).for_each(|i| offsets[i + 1] += offsets[i]);
     let y = match roles.target {
         Some(target) => encoding.labels(table, target, order)?,

@@ -123,19 +123,13 @@ impl InputSpec {
     /// The columns that may never be features, with their part.
     pub(super) fn exclusive(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let optional = [("target", &self.target), ("row weight", &self.weight)];
-        let optional = optional
-            .into_iter()
-            .filter_map(|(role, name)| Some((role, name.as_deref()?)));
+        let optional = optional.into_iter().filter_map(|(role, name)| Some((role, name.as_deref()?)));
         std::iter::once(("node id", self.node.as_str())).chain(optional)
     }
 
     /// The columns that are features only if `features` lists them.
     pub(super) fn reserved(&self) -> impl Iterator<Item = &str> {
         let optional = self.group.iter().chain(&self.time);
-        optional
-            .chain(&self.by)
-            .chain(&self.per_node)
-            .chain(&self.drop)
-            .map(String::as_str)
+        optional.chain(&self.by).chain(&self.per_node).chain(&self.drop).map(String::as_str)
     }
 }

@@ -42,9 +42,7 @@ pub fn fingerprint(names: &[String], graph: &Graph) -> u64 {
     }
     for edge in 0..graph.edges() {
         let (i, j) = graph.nodes_of(edge);
-        [i as u64, j as u64, graph.weight(edge).to_bits()]
-            .into_iter()
-            .for_each(|word| hash.word(word));
+        [i as u64, j as u64, graph.weight(edge).to_bits()].into_iter().for_each(|word| hash.word(word));
     }
     hash.0
 }
@@ -60,11 +58,8 @@ impl Checkpoint {
     /// Reads the checkpoint of a problem with these nodes, this graph and `dim` parameters per node.
     pub fn read(path: &Path, names: &[String], graph: &Graph, dim: usize) -> Result<Self, IoError> {
         let bytes = fs::read(path).map_err(Place::file(path).io())?;
-        let checkpoint = Self::from_bytes(&bytes).map_err(|message| {
-            Place::file(path).fault(Fault::Checkpoint {
-                message: message.into(),
-            })
-        })?;
+        let checkpoint = Self::from_bytes(&bytes)
+            .map_err(|message| Place::file(path).fault(Fault::Checkpoint { message: message.into() }))?;
         match checkpoint.difference(names, graph, dim) {
             Some(difference) => Err(Place::file(path).fault(Fault::OtherProblem { difference })),
             None => Ok(checkpoint),
@@ -75,14 +70,7 @@ impl Checkpoint {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let (nodes, edges, dim) = (self.w.rows() as u64, self.u.rows() as u64, self.w.cols() as u64);
-        for word in [
-            self.problem,
-            nodes,
-            edges,
-            dim,
-            self.iteration,
-            self.step_ratio.to_bits(),
-        ] {
+        for word in [self.problem, nodes, edges, dim, self.iteration, self.step_ratio.to_bits()] {
             bytes.extend(word.to_le_bytes());
         }
         for value in self.w.as_slice().iter().chain(self.u.as_slice()) {
@@ -95,9 +83,7 @@ impl Checkpoint {
 
     /// Reads the bytes of a file; the error says why they are no checkpoint.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, &'static str> {
-        let body = bytes
-            .strip_prefix(MAGIC)
-            .ok_or("it does not begin like one of this version")?;
+        let body = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one of this version")?;
         let (words, rest) = body.as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         if !rest.is_empty() || words.len() < HEADER_WORDS + 1 {
@@ -115,13 +101,7 @@ impl Checkpoint {
         let matrix =
             |words: &[u64]| Matrix::from_rows(dim as usize, words.iter().map(|&w| f64::from_bits(w)).collect());
         let (w, u) = (matrix(&values[..split]), matrix(&values[split..]));
-        Ok(Checkpoint {
-            problem,
-            iteration,
-            step_ratio: f64::from_bits(step_ratio),
-            w,
-            u,
-        })
+        Ok(Checkpoint { problem, iteration, step_ratio: f64::from_bits(step_ratio), w, u })
     }
 
     fn difference(&self, names: &[String], graph: &Graph, dim: usize) -> Option<String> {
@@ -175,22 +155,13 @@ mod tests {
     fn example() -> Checkpoint {
         let w = Matrix::from_rows(2, vec![1.0, -0.0, f64::MIN_POSITIVE, 0.1]);
         let u = Matrix::from_rows(2, vec![3.0, 4.0]);
-        Checkpoint {
-            problem: 7,
-            iteration: 12,
-            step_ratio: 0.5,
-            w,
-            u,
-        }
+        Checkpoint { problem: 7, iteration: 12, step_ratio: 0.5, w, u }
     }
 
     #[test]
     fn bytes_round_trip() {
         assert_eq!(Checkpoint::from_bytes(&example().to_bytes()), Ok(example()));
-        let edgeless = Checkpoint {
-            u: Matrix::from_rows(2, Vec::new()),
-            ..example()
-        };
+        let edgeless = Checkpoint { u: Matrix::from_rows(2, Vec::new()), ..example() };
         assert_eq!(Checkpoint::from_bytes(&edgeless.to_bytes()), Ok(edgeless));
     }
 

@@ -29,31 +29,20 @@ pub fn read_parameters(dir: &Path) -> Result<Parameters, IoError> {
         return Err(malformed(&table, "it has no columns"));
     };
     if node != "node" || features.is_empty() {
-        return Err(malformed(
-            &table,
-            &format!("the columns are {}", table.names().join(",")),
-        ));
+        return Err(malformed(&table, &format!("the columns are {}", table.names().join(","))));
     }
     let mut w = Matrix::zeros(table.rows(), features.len());
     for j in 0..features.len() {
         let values = table.finite(j + 1)?;
         if let Some(&row) = values.gaps().first() {
-            return Err(table.place(row).fault(Fault::MissingCell {
-                column: features[j].clone(),
-            }));
+            return Err(table.place(row).fault(Fault::MissingCell { column: features[j].clone() }));
         }
         values.values.iter().enumerate().for_each(|(i, &v)| w.row_mut(i)[j] = v);
     }
     let names = (0..table.rows()).map(|row| table.text(0).get(row).to_owned()).collect();
-    Ok(Parameters {
-        features: features.to_vec(),
-        names,
-        w,
-    })
+    Ok(Parameters { features: features.to_vec(), names, w })
 }
 
 fn malformed(table: &Table, message: &str) -> IoError {
-    table.file().fault(Fault::Parameters {
-        message: message.into(),
-    })
+    table.file().fault(Fault::Parameters { message: message.into() })
 }

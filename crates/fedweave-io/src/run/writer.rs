@@ -1,7 +1,6 @@
 //! Writes a run directory. Files gather in a temporary folder beside the wanted one and take its place at the end, so
 //! that nobody ever sees half a run.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fmt::{Display, Write as _};
 use std::fs;
@@ -13,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 14] = [
+pub const RUN_FILES: [&str; 12] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -26,8 +25,6 @@ pub const RUN_FILES: [&str; 14] = [
     "compare.csv",
     "predictions.csv",
     "validation.csv",
-    "nodes.csv",
-    "edges.csv",
 ];
 
 /// The file that tells a run directory from any other folder.
@@ -50,11 +47,7 @@ impl RunWriter {
         // What an interrupted process of the same number left behind.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(Place::file(&folder).io())?;
-        Ok(RunWriter {
-            target: path.to_path_buf(),
-            folder,
-            overwrite,
-        })
+        Ok(RunWriter { target: path.to_path_buf(), folder, overwrite })
     }
 
     /// The folder that will be written.
@@ -95,9 +88,7 @@ impl RunWriter {
     /// Writes `parameters.csv`: a row per node, a column per feature, numbers in the shortest form that reads back as
     /// the same double.
     pub fn write_parameters(&self, features: &[String], names: &[String], w: &fedweave::Matrix) -> Result<(), IoError> {
-        let header: Vec<&str> = std::iter::once("node")
-            .chain(features.iter().map(String::as_str))
-            .collect();
+        let header: Vec<&str> = std::iter::once("node").chain(features.iter().map(String::as_str)).collect();
         let row = |i: usize| std::iter::once(names[i].clone()).chain(w.row(i).iter().map(|&v| shortest(v)));
         self.write_csv("parameters.csv", &header, (0..names.len()).map(row))
     }
@@ -107,11 +98,7 @@ impl RunWriter {
         let mut size = vec![0usize; cluster.iter().max().map_or(0, |&last| last + 1)];
         cluster.iter().for_each(|&c| size[c] += 1);
         let row = |(name, &c): (&String, &usize)| [name.clone(), c.to_string(), size[c].to_string()];
-        self.write_csv(
-            "clusters.csv",
-            &["node", "cluster", "size"],
-            names.iter().zip(cluster).map(row),
-        )
+        self.write_csv("clusters.csv", &["node", "cluster", "size"], names.iter().zip(cluster).map(row))
     }
 
     /// Writes `history.csv`: a row per recorded iteration.
@@ -120,11 +107,7 @@ impl RunWriter {
         R: IntoIterator,
         R::Item: IntoIterator<Item = f64>,
     {
-        self.write_csv(
-            "history.csv",
-            header,
-            rows.into_iter().map(|row| row.into_iter().map(shortest)),
-        )
+        self.write_csv("history.csv", header, rows.into_iter().map(|row| row.into_iter().map(shortest)))
     }
 
     /// Puts the folder in its place. Foreign files in an overwritten run directory stay.
@@ -136,13 +119,12 @@ impl RunWriter {
             return Ok(self.target.clone());
         }
         let old = beside(&self.target, "old")?;
-        let _ = fs::remove_dir_all(&old);
         fs::rename(&self.target, &old).map_err(at().io())?;
-        if let Err(error) = keep_foreign(&old, &self.folder).and_then(|()| fs::rename(&self.folder, &self.target)) {
+        if let Err(error) = fs::rename(&self.folder, &self.target) {
             fs::rename(&old, &self.target).map_err(at().io())?;
             return Err(at().fault(error.into()));
         }
-        fs::remove_dir_all(&old).map_err(Place::file(&old).io())?;
+        keep_foreign(&old, &self.target).and_then(|()| fs::remove_dir_all(&old)).map_err(Place::file(&old).io())?;
         Ok(self.target.clone())
     }
 }
@@ -172,9 +154,7 @@ fn check_target(path: &Path, overwrite: bool) -> Result<(), IoError> {
 
 /// A hidden sibling of `path`, its own for every process.
 fn beside(path: &Path, what: &str) -> Result<PathBuf, IoError> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| Place::file(path).fault(Fault::NoFolderName))?;
+    let name = path.file_name().ok_or_else(|| Place::file(path).fault(Fault::NoFolderName))?;
     let mut hidden = OsString::from(".");
     hidden.push(name);
     hidden.push(format!(".{what}-{}", std::process::id()));
@@ -183,10 +163,9 @@ fn beside(path: &Path, what: &str) -> Result<PathBuf, IoError> {
 
 /// Moves what no run has written from the old folder to the new one.
 fn keep_foreign(old: &Path, new: &Path) -> std::io::Result<()> {
-    let ours: HashSet<OsString> = RUN_FILES.iter().map(OsString::from).collect();
     for entry in fs::read_dir(old)? {
         let name = entry?.file_name();
-        if !ours.contains(&name) && !new.join(&name).exists() {
+        if !RUN_FILES.iter().any(|&ours| name == ours) && !new.join(&name).exists() {
             fs::rename(old.join(&name), new.join(&name))?;
         }
     }

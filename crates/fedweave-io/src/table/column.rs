@@ -60,10 +60,7 @@ impl Numbers {
         match cell.parse::<f64>() {
             Ok(value) => self.push_value(row, value, cell),
             Err(_) if is_missing(cell) => self.push_value(row, f64::NAN, cell),
-            Err(_) => self.stop(Cell {
-                row,
-                value: cell.into(),
-            }),
+            Err(_) => self.stop(Cell { row, value: cell.into() }),
         }
     }
 
@@ -73,10 +70,7 @@ impl Numbers {
             self.missing += 1;
         }
         if value.is_infinite() && self.infinite.is_none() {
-            self.infinite = Some(Cell {
-                row,
-                value: shown.into(),
-            });
+            self.infinite = Some(Cell { row, value: shown.into() });
         }
         self.values.push(value);
     }
@@ -91,9 +85,7 @@ impl Numbers {
     pub fn gaps(&self) -> Vec<usize> {
         match self.missing {
             0 => Vec::new(),
-            _ => (0..self.values.len())
-                .filter(|&row| self.values[row].is_nan())
-                .collect(),
+            _ => (0..self.values.len()).filter(|&row| self.values[row].is_nan()).collect(),
         }
     }
 }
@@ -109,9 +101,7 @@ impl Text {
         let blank: Vec<bool> = self.levels.iter().map(|level| blank(level)).collect();
         match blank.contains(&true) {
             false => Vec::new(),
-            true => (0..self.codes.len())
-                .filter(|&row| blank[self.codes[row] as usize])
-                .collect(),
+            true => (0..self.codes.len()).filter(|&row| blank[self.codes[row] as usize]).collect(),
         }
     }
 
@@ -180,10 +170,7 @@ impl Growing {
         match self {
             Growing::Skipped => Column::Skipped,
             Growing::Number(numbers) => Column::Number(numbers),
-            Growing::Text(codes, interner, _) => Column::Text(Text {
-                codes,
-                levels: interner.into_levels(),
-            }),
+            Growing::Text(codes, interner, _) => Column::Text(Text { codes, levels: interner.into_levels() }),
         }
     }
 }
@@ -219,33 +206,16 @@ mod tests {
     #[test]
     fn the_first_stray_and_the_first_infinity_are_remembered() {
         let n = numbers(&["1", "warm", "cold"]);
-        assert_eq!(
-            n.stray,
-            Some(Cell {
-                row: 1,
-                value: "warm".into()
-            })
-        );
+        assert_eq!(n.stray, Some(Cell { row: 1, value: "warm".into() }));
         assert!(n.values.is_empty());
-        assert_eq!(
-            numbers(&["1e400", "inf"]).infinite,
-            Some(Cell {
-                row: 0,
-                value: "1e400".into()
-            })
-        );
+        assert_eq!(numbers(&["1e400", "inf"]).infinite, Some(Cell { row: 0, value: "1e400".into() }));
     }
 
     #[test]
     fn text_is_kept_letter_by_letter() {
         let mut column = Growing::new(crate::Kind::Text);
-        ["007", "7", "007", " 7"]
-            .iter()
-            .enumerate()
-            .for_each(|(row, cell)| column.push(row, cell));
-        let Column::Text(text) = column.finish() else {
-            panic!("read as text")
-        };
+        ["007", "7", "007", " 7"].iter().enumerate().for_each(|(row, cell)| column.push(row, cell));
+        let Column::Text(text) = column.finish() else { panic!("read as text") };
         assert_eq!(
             (text.codes.as_slice(), text.levels.as_slice()),
             (&[0, 1, 0, 2][..], &["007", "7", " 7"].map(String::from)[..])

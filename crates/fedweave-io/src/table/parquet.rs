@@ -1,6 +1,7 @@
 //! Parquet. Numbers of every width become `f64`; ids and labels become text, integers in decimal.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -16,37 +17,33 @@ use super::{Kind, Table, check_header};
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
 
+/// Reads the file. The decoder panics on some damaged files (a division by zero in release 60); that is a fault of the
+/// file, so it becomes an error here. Nothing outlives the call that a panic could leave half-changed.
 pub(super) fn read(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Result<Table, IoError> {
-    let broken = |message: String| Place::file(path).fault(Fault::Parquet { message });
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| broken(e.to_string()))?;
-    let names: Vec<String> = builder
-        .schema()
-        .fields()
-        .iter()
-        .map(|field| field.name().clone())
-        .collect();
-    check_header(Place::file(path), &names)?;
-    let kinds: Vec<Kind> = names.iter().map(|name| kind(name)).collect();
-    let rows = builder.metadata().file_metadata().num_rows().max(0) as u64;
-    let wanted: Vec<usize> = (0..names.len()).filter(|&i| kinds[i] != Kind::Skip).collect();
-    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
-    let reader = builder
-        .with_projection(mask)
-        .build()
-        .map_err(|e| broken(e.to_string()))?;
-    let mut columns: Vec<Growing> = kinds.into_iter().map(Growing::new).collect();
-    read_batches(reader, &wanted, &mut columns).map_err(|e| broken(e.to_string()))?;
-    let columns = columns.into_iter().map(Growing::finish).collect();
-    Ok(Table {
-        path: path.to_path_buf(),
-        names,
-        columns,
-        lines: (1..=rows).collect(),
-        at: At::Row,
-    })
+    let decoded = catch_unwind(AssertUnwindSafe(|| decode(path, file, kind)));
+    decoded.unwrap_or_else(|_| Err(Place::file(path).fault(Fault::Parquet { message: "it is damaged".into() })))
 }
 
-fn read_batches(reader: ParquetRecordBatchReader, wanted: &[usize], columns: &mut [Growing]) -> Result<(), ArrowError> {
+fn decode(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Result<Table, IoError> {
+    let broken = |message: String| Place::file(path).fault(Fault::Parquet { message });
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| broken(e.to_string()))?;
+    let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    check_header(Place::file(path), &names)?;
+    let kinds: Vec<Kind> = names.iter().map(|name| kind(name)).collect();
+    let wanted: Vec<usize> = (0..names.len()).filter(|&i| kinds[i] != Kind::Skip).collect();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
+    let reader = builder.with_projection(mask).build().map_err(|e| broken(e.to_string()))?;
+    let mut columns: Vec<Growing> = kinds.into_iter().map(Growing::new).collect();
+    let rows = read_batches(reader, &wanted, &mut columns).map_err(|e| broken(e.to_string()))?;
+    let columns = columns.into_iter().map(Growing::finish).collect();
+    Ok(Table { path: path.to_path_buf(), names, columns, lines: (1..=rows).collect(), at: At::Row })
+}
+
+fn read_batches(
+    reader: ParquetRecordBatchReader,
+    wanted: &[usize],
+    columns: &mut [Growing],
+) -> Result<u64, ArrowError> {
     let mut first = 0;
     for batch in reader {
         let batch = batch?;
@@ -55,17 +52,14 @@ fn read_batches(reader: ParquetRecordBatchReader, wanted: &[usize], columns: &mu
         }
         first += batch.num_rows();
     }
-    Ok(())
+    Ok(first as u64)
 }
 
 fn push_array(column: &mut Growing, first: usize, array: &ArrayRef) -> Result<(), ArrowError> {
     match column {
         Growing::Number(numbers) if holds_numbers(array.data_type()) => push_numbers(numbers, first, array),
         Growing::Number(numbers) if !arrow_cast::can_cast_types(array.data_type(), &DataType::Utf8) => {
-            numbers.stop(Cell {
-                row: first,
-                value: array.data_type().to_string(),
-            });
+            numbers.stop(Cell { row: first, value: array.data_type().to_string() });
             Ok(())
         }
         _ => push_texts(column, first, array),
@@ -76,11 +70,7 @@ fn push_numbers(numbers: &mut Numbers, first: usize, array: &ArrayRef) -> Result
     let array = cast(array, &DataType::Float64)?;
     for (i, value) in array.as_primitive::<Float64Type>().iter().enumerate() {
         let value = value.unwrap_or(f64::NAN);
-        let shown = if value.is_infinite() {
-            value.to_string()
-        } else {
-            String::new()
-        };
+        let shown = if value.is_infinite() { value.to_string() } else { String::new() };
         numbers.push_value(first + i, value, &shown);
     }
     Ok(())

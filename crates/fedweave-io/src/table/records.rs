@@ -32,16 +32,7 @@ enum State {
 impl Records {
     pub(crate) fn new(path: &Path, input: Box<dyn BufRead>, delimiter: char) -> Self {
         let (bytes, text, ends) = Default::default();
-        Records {
-            path: path.to_path_buf(),
-            input,
-            delimiter,
-            line: 0,
-            record_line: 0,
-            bytes,
-            text,
-            ends,
-        }
+        Records { path: path.to_path_buf(), input, delimiter, line: 0, record_line: 0, bytes, text, ends }
     }
 
     /// Moves to the next record that is not a blank line; false at the end of the file.
@@ -94,12 +85,7 @@ impl Records {
         let line = utf8(content(&self.bytes)).ok_or_else(|| self.not_utf8())?;
         self.text.push_str(line);
         let delimiter = self.delimiter as u8;
-        self.ends.extend(
-            line.bytes()
-                .enumerate()
-                .filter(|&(_, b)| b == delimiter)
-                .map(|(i, _)| i),
-        );
+        self.ends.extend(line.bytes().enumerate().filter(|&(_, b)| b == delimiter).map(|(i, _)| i));
         self.ends.push(self.text.len());
         Ok(())
     }

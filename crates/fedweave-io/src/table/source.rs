@@ -24,9 +24,7 @@ pub(super) fn open(path: &Path) -> Result<Source, IoError> {
         return Ok(Source::Parquet(input.into_inner()));
     }
     if named_parquet(path) {
-        return Err(Place::file(path).fault(Fault::Parquet {
-            message: "it does not begin with PAR1".into(),
-        }));
+        return Err(Place::file(path).fault(Fault::Parquet { message: "it does not begin with PAR1".into() }));
     }
     Ok(Source::Text(unzipped(input, path)?))
 }
@@ -46,10 +44,7 @@ fn open_raw(path: &Path) -> Result<BufReader<File>, IoError> {
 }
 
 fn unzipped(mut input: BufReader<File>, path: &Path) -> Result<Box<dyn BufRead>, IoError> {
-    let zipped = input
-        .fill_buf()
-        .map_err(Place::file(path).io())?
-        .starts_with(&[0x1f, 0x8b]);
+    let zipped = input.fill_buf().map_err(Place::file(path).io())?.starts_with(&[0x1f, 0x8b]);
     Ok(match zipped {
         true => Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(input))),
         false => Box::new(input),
@@ -57,6 +52,5 @@ fn unzipped(mut input: BufReader<File>, path: &Path) -> Result<Box<dyn BufRead>,
 }
 
 fn named_parquet(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"))
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"))
 }

@@ -47,9 +47,7 @@ pub fn failure(folder: &Folder, spec: &InputSpec) -> String {
 
 pub fn strip(folder: &Folder, message: &str) -> String {
     assert!(!message.contains('\n'), "one line: {message}");
-    message
-        .replace(&format!("{}/", folder.path().display()), "")
-        .replace(&folder.path().display().to_string(), ".")
+    message.replace(&format!("{}/", folder.path().display()), "").replace(&folder.path().display().to_string(), ".")
 }
 
 pub fn strings(names: &[&str]) -> Vec<String> {

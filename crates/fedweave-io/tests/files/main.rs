@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod common;
+mod damage;
 mod edges;
 mod input;
 mod neighbours;

@@ -36,17 +36,9 @@ fn every_kind_of_column_is_read() {
             ("target", Arc::new(StringArray::from(vec!["2"]))),
         ],
     );
-    let input = load(&InputSpec {
-        nodes,
-        edges: Some(edges),
-        ..folder.spec("")
-    })
-    .unwrap();
+    let input = load(&InputSpec { nodes, edges: Some(edges), ..folder.spec("") }).unwrap();
     assert_eq!(input.names, ["10", "2"]);
-    assert_eq!(
-        (input.data.features(0), input.data.y()),
-        (&[1.0, 1.0, 3.0, 1.0][..], &[0.1, 0.3, 0.2][..])
-    );
+    assert_eq!((input.data.features(0), input.data.y()), (&[1.0, 1.0, 3.0, 1.0][..], &[0.1, 0.3, 0.2][..]));
     assert_eq!((input.graph.edges(), input.lines), (1, vec![1, 3, 2]));
 }
 
@@ -60,24 +52,13 @@ fn faults_name_the_row() {
         let (node, y) = (StringArray::from(vec!["a", "b", "c"]), Float64Array::from(vec![1.0; 3]));
         vec![("node", Arc::new(node) as ArrayRef), ("x", x), ("y", Arc::new(y))]
     };
-    let spec = InputSpec {
-        nodes: nodes.clone(),
-        missing: MissingPolicy::Error,
-        ..folder.spec("")
-    };
+    let spec = InputSpec { nodes: nodes.clone(), missing: MissingPolicy::Error, ..folder.spec("") };
     write(&nodes, columns(Arc::new(x)));
     assert!(failure(&folder, &spec).starts_with("nodes.pq: row 3: column x: inf is not a finite number"));
-    write(
-        &nodes,
-        columns(Arc::new(Float64Array::from(vec![Some(1.0), None, None]))),
-    );
+    write(&nodes, columns(Arc::new(Float64Array::from(vec![Some(1.0), None, None]))));
     assert!(failure(&folder, &spec).starts_with("missing values: x 2 (first at nodes.pq: row 2); use --missing drop"));
     write(&nodes, columns(Arc::new(text)));
     assert!(failure(&folder, &spec).contains("x (\"warm\" at nodes.pq: row 2)"));
-    let one_hot = InputSpec {
-        one_hot: strings(&["x"]),
-        missing: MissingPolicy::Drop,
-        ..spec
-    };
+    let one_hot = InputSpec { one_hot: strings(&["x"]), missing: MissingPolicy::Drop, ..spec };
     assert_eq!(load(&one_hot).unwrap().features, ["x=1", "x=warm"]);
 }

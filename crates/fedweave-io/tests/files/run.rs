@@ -11,9 +11,7 @@ fn text(folder: &Folder, name: &str) -> String {
 }
 
 fn entries(folder: &Folder) -> Vec<String> {
-    let names = fs::read_dir(folder.path())
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();
     names.sort();
     names
@@ -27,31 +25,17 @@ fn a_run_is_written_and_read_back() {
     let (features, names) = (strings(&["x=a,b", "intercept"]), strings(&["007", "say \"hi\""]));
     run.write_parameters(&features, &names, &w).unwrap();
     run.write_clusters(&names, &[1, 1]).unwrap();
-    run.write_history(&["iteration", "objective"], [[1.0, 0.5], [2.0, 1e-9]])
-        .unwrap();
+    run.write_history(&["iteration", "objective"], [[1.0, 0.5], [2.0, 1e-9]]).unwrap();
     run.write_json("summary.json", &["done"]).unwrap();
-    assert!(
-        !folder.path().join("deep/run").exists(),
-        "nothing is seen before the end"
-    );
+    assert!(!folder.path().join("deep/run").exists(), "nothing is seen before the end");
     let path = run.finish().unwrap();
 
     let read = read_parameters(&path).unwrap();
     assert_eq!((read.features, read.names, read.w), (features, names, w));
     assert_eq!(read_json::<Vec<String>>(&path, "summary.json").unwrap(), ["done"]);
-    assert_eq!(
-        text(&folder, "deep/run/clusters.csv"),
-        "node,cluster,size\n007,1,2\n\"say \"\"hi\"\"\",1,2\n"
-    );
-    assert_eq!(
-        text(&folder, "deep/run/history.csv"),
-        "iteration,objective\n1,0.5\n2,1e-9\n"
-    );
-    assert_eq!(
-        fs::read_dir(folder.path().join("deep")).unwrap().count(),
-        1,
-        "no temporary folder remains"
-    );
+    assert_eq!(text(&folder, "deep/run/clusters.csv"), "node,cluster,size\n007,1,2\n\"say \"\"hi\"\"\",1,2\n");
+    assert_eq!(text(&folder, "deep/run/history.csv"), "iteration,objective\n1,0.5\n2,1e-9\n");
+    assert_eq!(fs::read_dir(folder.path().join("deep")).unwrap().count(), 1, "no temporary folder remains");
 }
 
 #[test]
@@ -70,18 +54,13 @@ fn existing_folders_are_safe() {
     let refusal = |overwrite| strip(&folder, &RunWriter::create(&run, overwrite).unwrap_err().to_string());
     fs::create_dir(&run).unwrap();
     fs::write(run.join("thesis.txt"), "years of work").unwrap();
-    assert_eq!(
-        refusal(false),
-        "run: the folder exists; choose another or pass --overwrite"
-    );
+    assert_eq!(refusal(false), "run: the folder exists; choose another or pass --overwrite");
     assert_eq!(
         refusal(true),
         "run: this is no run folder (it has no summary.json) and will not be overwritten; choose another"
     );
     assert_eq!(text(&folder, "run/thesis.txt"), "years of work");
-    let error = RunWriter::create(std::path::Path::new("/"), true)
-        .unwrap_err()
-        .to_string();
+    let error = RunWriter::create(std::path::Path::new("/"), true).unwrap_err().to_string();
     assert!(error.contains("does not name a new folder"), "{error}");
 }
 
@@ -98,10 +77,7 @@ fn overwriting_replaces_the_files_of_a_run_and_no_others() {
     let second = RunWriter::create(&path, true).unwrap();
     second.write_text("summary.json", "2").unwrap();
     second.finish().unwrap();
-    assert_eq!(
-        (text(&folder, "run/summary.json"), text(&folder, "run/notes.txt")),
-        ("2".into(), "mine".into())
-    );
+    assert_eq!((text(&folder, "run/summary.json"), text(&folder, "run/notes.txt")), ("2".into(), "mine".into()));
     assert!(!path.join("path.csv").exists(), "files of the old run are gone");
     assert_eq!(entries(&folder), ["run"]);
 }
@@ -130,30 +106,15 @@ fn broken_json_is_refused() {
 fn checkpoints_come_back_and_only_to_their_own_problem() {
     let folder = folder();
     let path = folder.path().join("checkpoint.bin");
-    let (names, graph) = (
-        strings(&["a", "b", "c"]),
-        Graph::new(3, &[(0, 1, 1.0), (1, 2, 2.0)]).unwrap(),
-    );
-    let (w, u) = (
-        Matrix::from_rows(1, vec![1.0, 2.0, 3.0]),
-        Matrix::from_rows(1, vec![0.5, -0.5]),
-    );
-    let checkpoint = Checkpoint {
-        problem: fingerprint(&names, &graph),
-        iteration: 9,
-        step_ratio: 0.1,
-        w,
-        u,
-    };
+    let (names, graph) = (strings(&["a", "b", "c"]), Graph::new(3, &[(0, 1, 1.0), (1, 2, 2.0)]).unwrap());
+    let (w, u) = (Matrix::from_rows(1, vec![1.0, 2.0, 3.0]), Matrix::from_rows(1, vec![0.5, -0.5]));
+    let checkpoint = Checkpoint { problem: fingerprint(&names, &graph), iteration: 9, step_ratio: 0.1, w, u };
     checkpoint.write(&path).unwrap();
     assert_eq!(Checkpoint::read(&path, &names, &graph, 1).unwrap(), checkpoint);
     assert_eq!(entries(&folder), ["checkpoint.bin"]);
 
     let refusal = |names: &[String], graph: &Graph, dim| {
-        strip(
-            &folder,
-            &Checkpoint::read(&path, names, graph, dim).unwrap_err().to_string(),
-        )
+        strip(&folder, &Checkpoint::read(&path, names, graph, dim).unwrap_err().to_string())
     };
     let other = |difference: &str| {
         format!(
@@ -162,10 +123,7 @@ fn checkpoints_come_back_and_only_to_their_own_problem() {
     };
     assert_eq!(refusal(&names[..2], &graph, 1), other("3 nodes, not 2"));
     assert_eq!(refusal(&names, &graph, 2), other("1 parameters per node, not 2"));
-    assert_eq!(
-        refusal(&strings(&["a", "b", "d"]), &graph, 1),
-        other("other node names or edges")
-    );
+    assert_eq!(refusal(&strings(&["a", "b", "d"]), &graph, 1), other("other node names or edges"));
     let heavier = Graph::new(3, &[(0, 1, 1.0), (1, 2, 3.0)]).unwrap();
     assert_eq!(refusal(&names, &heavier, 1), other("other node names or edges"));
 
