@@ -1,0 +1,124 @@
+//! Edge lists: a table (`source,target,weight`), GraphML, or an adjacency list. All three feed the same checks.
+
+mod adjacency;
+mod graphml;
+mod tabular;
+
+use std::path::{Path, PathBuf};
+
+use fedweave::Graph;
+
+use crate::error::{At, IoError, Place};
+use crate::fault::Fault;
+use crate::table::Interner;
+
+/// The edges of a file. Node ids are the strings of the file.
+#[derive(Debug)]
+pub struct EdgeList {
+    path: PathBuf,
+    at: fn(u64) -> At,
+    ids: Vec<String>,
+    edges: Vec<Edge>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    source: u32,
+    target: u32,
+    weight: f64,
+    line: u64,
+}
+
+impl EdgeList {
+    /// Reads a file: `.graphml` and `.adj`/`.adjlist` by their names, anything else as a table.
+    pub fn read(path: &Path) -> Result<Self, IoError> {
+        match extension(path).as_str() {
+            "graphml" => graphml::read(path),
+            "adj" | "adjlist" => adjacency::read(path),
+            _ => tabular::read(path),
+        }
+    }
+
+    /// Every node id the file names, with or without an edge.
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// The graph on `names`, which must be in byte order and hold every id of the file.
+    pub fn graph(&self, names: &[String]) -> Result<Graph, IoError> {
+        // An id that is not among the names gets an index beyond them, which the graph refuses.
+        let find = |id: &String| names.binary_search(id).unwrap_or(names.len());
+        let index: Vec<usize> = self.ids.iter().map(find).collect();
+        let triple = |e: &Edge| (index[e.source as usize], index[e.target as usize], e.weight);
+        let triples: Vec<_> = self.edges.iter().map(triple).collect();
+        Graph::new(names.len(), &triples).map_err(|error| self.locate(error))
+    }
+
+    /// The mathematics counts edges; the reader of a message counts lines.
+    fn locate(&self, error: fedweave::Error) -> IoError {
+        let fedweave::Error::EdgeConflict { first, second } = error else {
+            return Place::file(&self.path).fault(Fault::Mathematics(error));
+        };
+        let (first, second) = (self.edges[first], self.edges[second]);
+        let id = |code: u32| self.ids[code as usize].clone();
+        self.place(second.line).fault(Fault::EdgeConflict {
+            source_id: id(second.source),
+            target_id: id(second.target),
+            weight: second.weight,
+            other: first.weight,
+            place: self.place(first.line),
+        })
+    }
+
+    fn place(&self, line: u64) -> Place {
+        Place { path: self.path.clone(), at: (self.at)(line) }
+    }
+}
+
+/// An edge list while it is being read.
+struct Builder {
+    path: PathBuf,
+    at: fn(u64) -> At,
+    ids: Interner,
+    edges: Vec<Edge>,
+}
+
+impl Builder {
+    fn new(path: &Path, at: fn(u64) -> At) -> Self {
+        Builder { path: path.to_path_buf(), at, ids: Interner::default(), edges: Vec::new() }
+    }
+
+    fn node(&mut self, line: u64, id: &str) -> Result<u32, IoError> {
+        match id {
+            "" => Err(self.fault(line, Fault::EmptyId { what: "end of an edge" })),
+            _ => Ok(self.ids.code(id)),
+        }
+    }
+
+    fn edge(&mut self, line: u64, source: &str, target: &str, weight: f64) -> Result<(), IoError> {
+        if source == target && !source.is_empty() {
+            return Err(self.fault(line, Fault::SelfLoop { node: source.into() }));
+        }
+        let (source, target) = (self.node(line, source)?, self.node(line, target)?);
+        if !(weight > 0.0 && weight.is_finite()) {
+            return Err(self.fault(line, Fault::EdgeWeight { value: weight.to_string() }));
+        }
+        self.edges.push(Edge { source, target, weight, line });
+        Ok(())
+    }
+
+    fn fault(&self, line: u64, fault: Fault) -> IoError {
+        Place { path: self.path.clone(), at: (self.at)(line) }.fault(fault)
+    }
+
+    fn finish(self) -> EdgeList {
+        EdgeList { path: self.path, at: self.at, ids: self.ids.into_levels(), edges: self.edges }
+    }
+}
+
+/// The extension in lower case, below a `.gz`.
+fn extension(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default()
+}

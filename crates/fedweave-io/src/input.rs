@@ -1,0 +1,142 @@
+//! From files to mathematics: the node table, the graph, and everything a report may want to say about the nodes.
+
+mod attributes;
+mod encoding;
+mod levels;
+mod missing;
+mod nearest_interim;
+mod neighbours;
+mod nodes;
+mod roles;
+mod rows;
+mod spec;
+
+use fedweave::{Dataset, Graph};
+
+pub use attributes::{Coordinates, NodeColumn};
+pub use encoding::{Encoding, Feature};
+pub use rows::{Rows, load_rows};
+pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
+
+use crate::edges::EdgeList;
+use crate::error::{IoError, Place};
+use crate::table::Table;
+use attributes::NodeInfo;
+use nodes::NodeSet;
+use roles::Roles;
+
+/// What the files say.
+#[derive(Debug)]
+pub struct Input {
+    /// All nodes, in byte order; a node's position is its index everywhere else.
+    pub names: Vec<String>,
+    /// The graph on them.
+    pub graph: Graph,
+    /// Their rows: features, then a column of ones if there is an intercept.
+    pub data: Dataset,
+    /// Names of the columns of `data`, one-hot columns expanded, `intercept` last if there is one.
+    pub features: Vec<String>,
+    /// The line (Parquet: row) each row of `data` stands on.
+    pub lines: Vec<u64>,
+    /// For each row of `data` the group it belongs to, `0..`, in order of first appearance in the file.
+    pub groups: Option<Vec<u32>>,
+    /// Where the nodes stand.
+    pub coordinates: Option<Coordinates>,
+    /// The class labels, sorted; a label of `data` is a position in this list.
+    pub classes: Vec<String>,
+    /// Further columns that are constant inside a node.
+    pub per_node: Vec<NodeColumn>,
+    /// How to build the same features from another file.
+    pub encoding: Encoding,
+    /// What the user should know.
+    pub notices: Notices,
+    source: Place,
+    at: fn(u64) -> crate::error::At,
+}
+
+/// Not wrong, but worth a word.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Notices {
+    /// Nodes without rows that have an edge: they learn from their neighbours alone.
+    pub nodes_without_rows: Vec<String>,
+    /// Nodes without edges that have rows: they learn alone.
+    pub nodes_without_edges: Vec<String>,
+    /// Nodes with neither: nothing can be learnt about them.
+    pub nodes_with_neither: Vec<String>,
+    /// Rows left out because of missing values.
+    pub rows_dropped: usize,
+    /// Missing features replaced by the mean of their column.
+    pub cells_filled: usize,
+}
+
+/// Reads all files of a request.
+pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
+    spec.check()?;
+    let info = spec.node_info.as_deref().map(|path| NodeInfo::read(path, spec)).transpose()?;
+    let edges = spec.edges.as_deref().map(EdgeList::read).transpose()?;
+    let table = Table::read(&spec.nodes, |name| roles::kind(spec, name))?;
+    let roles = Roles::assign(spec, &table)?;
+    let kept = missing::keep(spec, &table, &roles)?;
+    let encoding = Encoding::learn(spec, &table, &roles, &kept.rows)?;
+
+    let nodes = NodeSet::union(table.text(roles.node), edges.as_ref(), info.as_ref());
+    let node_of_row = nodes.of_rows(table.text(roles.node));
+    let order = rows::by_node_and_time(&table, &roles, &node_of_row, kept.rows);
+    let data = rows::dataset(&table, &roles, &encoding, nodes.len(), &node_of_row, &order)?;
+    let from =
+        attributes::Sources { spec, table: &table, node_of_row: &node_of_row, info: info.as_ref(), nodes: &nodes };
+    let coordinates = from.coordinates()?;
+    let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
+    let per_node = from.per_node()?;
+    let notices =
+        Notices { rows_dropped: kept.dropped, cells_filled: kept.filled, ..isolated(&nodes.names, &graph, &data) };
+    Ok(Input {
+        features: encoding.names(),
+        lines: order.iter().map(|&row| table.lines()[row]).collect(),
+        groups: roles.group.map(|group| rows::groups(table.text(group), &order)),
+        classes: encoding.classes.clone(),
+        names: nodes.names,
+        source: table.file(),
+        at: table.at(),
+        graph,
+        data,
+        coordinates,
+        per_node,
+        encoding,
+        notices,
+    })
+}
+
+impl Input {
+    /// Where a row of `data` stands in the files.
+    pub fn place(&self, row: usize) -> Place {
+        Place { at: (self.at)(self.lines[row]), ..self.source.clone() }
+    }
+}
+
+fn graph(
+    spec: &InputSpec,
+    edges: Option<&EdgeList>,
+    coordinates: Option<&Coordinates>,
+    nodes: &NodeSet,
+) -> Result<Graph, IoError> {
+    match (edges, spec.knn) {
+        (Some(edges), _) => edges.graph(&nodes.names),
+        (None, Some(k)) => neighbours::graph(spec, coordinates, &nodes.names, k),
+        (None, None) => Ok(Graph::new(nodes.len(), &[])?),
+    }
+}
+
+fn isolated(names: &[String], graph: &Graph, data: &Dataset) -> Notices {
+    let mut notices = Notices::default();
+    for (i, name) in names.iter().enumerate() {
+        let list = match (data.rows(i).is_empty(), graph.degree(i) == 0) {
+            (true, true) => &mut notices.nodes_with_neither,
+            (true, false) => &mut notices.nodes_without_rows,
+            (false, true) => &mut notices.nodes_without_edges,
+            (false, false) => continue,
+        };
+        list.push(name.clone());
+    }
+    notices
+}

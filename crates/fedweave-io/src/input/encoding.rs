@@ -1,0 +1,225 @@
+//! How the columns of a table become the columns of the feature matrix; kept with a model, so that new files are read
+//! exactly as the first one was.
+
+use std::collections::HashMap;
+
+use fedweave::Matrix;
+use serde::{Deserialize, Serialize};
+
+use super::levels;
+use super::roles::Roles;
+use super::spec::{InputSpec, MissingPolicy, TargetKind};
+use crate::error::IoError;
+use crate::fault::Fault;
+use crate::table::{Table, Text, is_missing};
+
+/// Name of the column of ones.
+const INTERCEPT: &str = "intercept";
+
+/// From table to matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Encoding {
+    /// The column with the node ids.
+    pub node: String,
+    /// The column to predict.
+    pub target: Option<String>,
+    /// What the target is.
+    pub target_kind: TargetKind,
+    /// The columns that become features, in order.
+    pub features: Vec<Feature>,
+    /// A column of ones comes last.
+    pub intercept: bool,
+    /// The class labels, in order.
+    pub classes: Vec<String>,
+}
+
+/// One column of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Feature {
+    /// A number, used as it is.
+    Number {
+        /// The column.
+        column: String,
+        /// What stands in for a missing cell, if anything may.
+        mean: Option<f64>,
+    },
+    /// Text that becomes a 0/1 column per level.
+    OneHot {
+        /// The column.
+        column: String,
+        /// Its levels, sorted.
+        levels: Vec<String>,
+        /// The first level has no column of its own, because the intercept already speaks for it.
+        baseline: bool,
+    },
+}
+
+impl Encoding {
+    /// Takes levels, classes and means from the rows that are used.
+    pub(super) fn learn(spec: &InputSpec, table: &Table, roles: &Roles, rows: &[usize]) -> Result<Self, IoError> {
+        let feature = |f: &super::roles::FeatureColumn| match f.one_hot {
+            true => Ok(Feature::one_hot(table, f.column, rows, spec.intercept)),
+            false => Feature::number(table, f.column, rows, spec.missing == MissingPolicy::Mean),
+        };
+        let classes = match (spec.target_kind, roles.target) {
+            (TargetKind::Class, Some(target)) => used_levels(table.text(target), rows),
+            _ => Vec::new(),
+        };
+        Ok(Encoding {
+            node: spec.node.clone(),
+            target: roles.target.map(|target| table.names()[target].clone()),
+            target_kind: spec.target_kind,
+            features: roles.features.iter().map(feature).collect::<Result<_, IoError>>()?,
+            intercept: spec.intercept,
+            classes,
+        })
+    }
+
+    /// Names of the columns of the feature matrix.
+    pub fn names(&self) -> Vec<String> {
+        let features = self.features.iter().flat_map(Feature::names);
+        features.chain(self.intercept.then(|| INTERCEPT.to_owned())).collect()
+    }
+
+    /// Number of columns of the feature matrix.
+    pub fn dim(&self) -> usize {
+        self.features.iter().map(Feature::width).sum::<usize>() + usize::from(self.intercept)
+    }
+
+    /// The feature matrix of some rows of a table.
+    pub(super) fn matrix(&self, table: &Table, rows: &[usize]) -> Result<Matrix, IoError> {
+        let mut x = Matrix::zeros(rows.len(), self.dim());
+        let mut first = 0;
+        for feature in &self.features {
+            feature.fill(table, rows, &mut x, first)?;
+            first += feature.width();
+        }
+        if self.intercept {
+            (0..rows.len()).for_each(|i| x.row_mut(i)[first] = 1.0);
+        }
+        Ok(x)
+    }
+
+    /// The labels of some rows: numbers, or positions among the classes; NaN where missing.
+    pub(super) fn labels(&self, table: &Table, target: usize, rows: &[usize]) -> Result<Vec<f64>, IoError> {
+        if self.target_kind == TargetKind::Class {
+            return class_labels(table, target, &self.classes, rows);
+        }
+        let values = table.finite(target)?;
+        Ok(rows.iter().map(|&row| values.values[row]).collect())
+    }
+}
+
+impl Feature {
+    fn number(table: &Table, column: usize, rows: &[usize], fill: bool) -> Result<Self, IoError> {
+        let name = table.names()[column].clone();
+        if !fill {
+            return Ok(Feature::Number { column: name, mean: None });
+        }
+        let values = table.finite(column)?;
+        let mean = mean(rows.iter().map(|&row| values.values[row]));
+        let no_values = || table.file().fault(Fault::NoValues { column: name.clone() });
+        Ok(Feature::Number { mean: Some(mean.ok_or_else(no_values)?), column: name })
+    }
+
+    fn one_hot(table: &Table, column: usize, rows: &[usize], baseline: bool) -> Self {
+        let levels = used_levels(table.text(column), rows);
+        Feature::OneHot { column: table.names()[column].clone(), levels, baseline }
+    }
+
+    /// The column of the table.
+    pub fn column(&self) -> &str {
+        match self {
+            Feature::Number { column, .. } | Feature::OneHot { column, .. } => column,
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        match self {
+            Feature::Number { column, .. } => vec![column.clone()],
+            Feature::OneHot { column, levels, baseline } => {
+                levels.iter().skip(usize::from(*baseline)).map(|level| format!("{column}={level}")).collect()
+            }
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Feature::Number { .. } => 1,
+            Feature::OneHot { levels, baseline, .. } => levels.len().saturating_sub(usize::from(*baseline)),
+        }
+    }
+
+    fn fill(&self, table: &Table, rows: &[usize], x: &mut Matrix, first: usize) -> Result<(), IoError> {
+        let column = table.find(self.column())?;
+        match self {
+            Feature::Number { mean, .. } => fill_number(table, column, *mean, rows, x, first),
+            Feature::OneHot { levels, baseline, .. } => {
+                let hot = positions(table, column, levels, rows)?;
+                for (i, hot) in hot.into_iter().enumerate() {
+                    let hot = hot.ok_or_else(|| missing(table, column, rows[i]))?;
+                    if let Some(k) = hot.checked_sub(usize::from(*baseline)) {
+                        x.row_mut(i)[first + k] = 1.0;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn fill_number(
+    table: &Table,
+    column: usize,
+    mean: Option<f64>,
+    rows: &[usize],
+    x: &mut Matrix,
+    to: usize,
+) -> Result<(), IoError> {
+    let values = table.finite(column)?;
+    for (i, &row) in rows.iter().enumerate() {
+        let value = Some(values.values[row]).filter(|v| !v.is_nan()).or(mean);
+        x.row_mut(i)[to] = value.ok_or_else(|| missing(table, column, row))?;
+    }
+    Ok(())
+}
+
+/// The mean of all that is not NaN. A running one: it leaves a constant as it is, and no sum overflows.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let present = values.filter(|v| !v.is_nan()).zip(1..);
+    present.fold(None, |mean, (v, n)| Some(mean.map_or(v, |mean: f64| mean + (v - mean) / f64::from(n))))
+}
+
+fn class_labels(table: &Table, target: usize, classes: &[String], rows: &[usize]) -> Result<Vec<f64>, IoError> {
+    let classes = positions(table, target, classes, rows)?;
+    Ok(classes.into_iter().map(|class| class.map_or(f64::NAN, |k| k as f64)).collect())
+}
+
+/// The position of each row's text among the known levels; `None` where it is missing.
+fn positions(table: &Table, column: usize, known: &[String], rows: &[usize]) -> Result<Vec<Option<usize>>, IoError> {
+    let text = table.text(column);
+    let index: HashMap<&str, usize> = known.iter().enumerate().map(|(k, level)| (level.as_str(), k)).collect();
+    let of_level: Vec<Option<usize>> = text.levels.iter().map(|level| index.get(level.as_str()).copied()).collect();
+    let position = |&row: &usize| match of_level[text.codes[row] as usize] {
+        None if !is_missing(text.get(row)) => Err(table.place(row).fault(Fault::UnknownLevel {
+            column: table.names()[column].clone(),
+            value: text.get(row).into(),
+            known: known.to_vec(),
+        })),
+        position => Ok(position),
+    };
+    rows.iter().map(position).collect()
+}
+
+fn missing(table: &Table, column: usize, row: usize) -> IoError {
+    table.place(row).fault(Fault::MissingCell { column: table.names()[column].clone() })
+}
+
+fn used_levels(text: &Text, rows: &[usize]) -> Vec<String> {
+    let mut used = vec![false; text.levels.len()];
+    rows.iter().for_each(|&row| used[text.codes[row] as usize] = true);
+    let mut levels: Vec<String> = (0..used.len()).filter(|&k| used[k]).map(|k| text.levels[k].clone()).collect();
+    levels::sort(&mut levels);
+    levels
+}

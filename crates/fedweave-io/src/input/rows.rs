@@ -1,0 +1,127 @@
+//! Rows: those of the node table, ordered into a [`Dataset`], and those of another table read the same way.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use fedweave::{Dataset, Matrix};
+
+use super::encoding::{Encoding, Feature};
+use super::levels;
+use super::roles::Roles;
+use super::spec::TargetKind;
+use crate::error::IoError;
+use crate::fault::Fault;
+use crate::table::{Kind, Table, Text};
+
+/// Rows of a table that were encoded like those a model was fitted to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// The node of each row.
+    pub node: Vec<String>,
+    /// The features of each row.
+    pub x: Matrix,
+    /// The label of each row, NaN where missing; `None` if the file has no target column or nothing in it.
+    pub y: Option<Vec<f64>>,
+    /// The line (Parquet: row) of each row.
+    pub lines: Vec<u64>,
+}
+
+/// Reads the rows of another file with the encoding of a fitted model.
+pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
+    let table = Table::read(path, |name| kind(encoding, name))?;
+    let ids = table.text(table.find_node(&encoding.node)?);
+    if let Some(&row) = ids.gaps(str::is_empty).first() {
+        return Err(table.place(row).fault(Fault::EmptyId { what: "row" }));
+    }
+    let rows: Vec<usize> = (0..table.rows()).collect();
+    Ok(Rows {
+        x: encoding.matrix(&table, &rows)?,
+        y: known_labels(&table, encoding, &rows)?,
+        node: rows.iter().map(|&row| ids.get(row).to_owned()).collect(),
+        lines: table.lines().to_vec(),
+    })
+}
+
+fn kind(encoding: &Encoding, name: &str) -> Kind {
+    let class = encoding.target_kind == TargetKind::Class;
+    let feature = encoding.features.iter().find(|f| f.column() == name);
+    match feature {
+        _ if name == encoding.node => Kind::Text,
+        Some(Feature::OneHot { .. }) => Kind::Text,
+        Some(Feature::Number { .. }) => Kind::Number,
+        None if encoding.target.as_deref() != Some(name) => Kind::Skip,
+        None => {
+            if class {
+                Kind::Text
+            } else {
+                Kind::Number
+            }
+        }
+    }
+}
+
+fn known_labels(table: &Table, encoding: &Encoding, rows: &[usize]) -> Result<Option<Vec<f64>>, IoError> {
+    let Some(target) = encoding.target.as_deref().and_then(|name| table.position(name)) else {
+        return Ok(None);
+    };
+    let labels = encoding.labels(table, target, rows)?;
+    Ok(Some(labels).filter(|labels| labels.iter().any(|y| !y.is_nan())))
+}
+
+/// The kept rows, grouped by node; inside a node by time, then as in the file.
+pub(super) fn by_node_and_time(
+    table: &Table,
+    roles: &Roles,
+    node_of_row: &[Option<u32>],
+    mut rows: Vec<usize>,
+) -> Vec<usize> {
+    match roles.time.map(|time| table.text(time)) {
+        Some(time) => {
+            let rank = levels::ranks(&time.levels);
+            rows.sort_by_key(|&row| (node_of_row[row], rank[time.codes[row] as usize]));
+        }
+        None => rows.sort_by_key(|&row| node_of_row[row]),
+    }
+    rows
+}
+
+/// The dataset of the rows in `order`, which groups them by node.
+pub(super) fn dataset(
+    table: &Table,
+    roles: &Roles,
+    encoding: &Encoding,
+    nodes: usize,
+    node_of_row: &[Option<u32>],
+    order: &[usize],
+) -> Result<Dataset, IoError> {
+    let mut offsets = vec![0; nodes + 1];
+    order.iter().filter_map(|&row| node_of_row[row]).for_each(|i| offsets[i as usize + 1] += 1);
+    (0..nodes).for_each(|i| offsets[i + 1] += offsets[i]);
+    let y = match roles.target {
+        Some(target) => encoding.labels(table, target, order)?,
+        None => vec![0.0; order.len()],
+    };
+    let weight = match roles.weight {
+        Some(column) => weights(table, column, order)?,
+        None => vec![1.0; order.len()],
+    };
+    Ok(Dataset::new(offsets, encoding.matrix(table, order)?, y, weight)?)
+}
+
+fn weights(table: &Table, column: usize, order: &[usize]) -> Result<Vec<f64>, IoError> {
+    let values = table.finite(column)?;
+    if let Some(&row) = order.iter().find(|&&row| values.values[row] < 0.0) {
+        let (column, value) = (table.names()[column].clone(), values.values[row]);
+        return Err(table.place(row).fault(Fault::RowWeight { column, value }));
+    }
+    Ok(order.iter().map(|&row| values.values[row]).collect())
+}
+
+/// Groups numbered without gaps, in the order of the file.
+pub(super) fn groups(text: &Text, order: &[usize]) -> Vec<u32> {
+    let mut used: Vec<u32> = order.iter().map(|&row| text.codes[row]).collect();
+    used.sort_unstable();
+    used.dedup();
+    let number: HashMap<u32, u32> = used.into_iter().zip(0..).collect();
+    order.iter().map(|&row| number[&text.codes[row]]).collect()
+}

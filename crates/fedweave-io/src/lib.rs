@@ -1,0 +1,40 @@
+//! Files of Fedweave: what stands on disk becomes a [`Graph`](fedweave::Graph) and a [`Dataset`](fedweave::Dataset),
+//! and what was found goes back to disk.
+//!
+//! ```text
+//! nodes.csv | nodes.parquet  --Table-->  load  -->  Input { graph, data, names, ... }
+//! edges.csv | .graphml | .adj  --EdgeList--^            RunWriter  -->  run/parameters.csv, summary.json, ...
+//! ```
+//!
+//! ```no_run
+//! use fedweave_io::{InputSpec, TargetKind, load};
+//!
+//! let spec = InputSpec {
+//!     edges: Some("edges.csv".into()),
+//!     target: Some("y".into()),
+//!     target_kind: TargetKind::Number,
+//!     ..InputSpec::new("nodes.csv")
+//! };
+//! let input = load(&spec)?;
+//! println!("{} nodes, {} edges, {} rows", input.names.len(), input.graph.edges(), input.data.len());
+//! # Ok::<(), fedweave_io::IoError>(())
+//! ```
+//!
+//! Every failure is an [`IoError`]: what is wrong, in which file and line, and what to do about it.
+
+mod edges;
+mod error;
+mod fault;
+mod input;
+mod run;
+mod table;
+
+pub use edges::EdgeList;
+pub use error::{At, IoError, Place};
+pub use fault::{Example, Fault};
+pub use input::{
+    Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
+    load, load_rows,
+};
+pub use run::{Checkpoint, Parameters, RUN_FILES, RunWriter, fingerprint, read_json, read_parameters};
+pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};

@@ -1,0 +1,56 @@
+//! Opens a file and tells by its first bytes what it is: Parquet, gzipped text, or text.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{IoError, Place};
+use crate::fault::Fault;
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// An opened table.
+pub(super) enum Source {
+    Text(Box<dyn BufRead>),
+    Parquet(File),
+}
+
+pub(super) fn open(path: &Path) -> Result<Source, IoError> {
+    let mut input = open_raw(path)?;
+    let magic = input.fill_buf().map_err(Place::file(path).io())?;
+    if magic.starts_with(b"PAR1") {
+        return Ok(Source::Parquet(input.into_inner()));
+    }
+    if named_parquet(path) {
+        return Err(Place::file(path).fault(Fault::Parquet { message: "it does not begin with PAR1".into() }));
+    }
+    Ok(Source::Text(unzipped(input, path)?))
+}
+
+/// Opens a text file, gzipped or not.
+pub(crate) fn open_text(path: &Path) -> Result<Box<dyn BufRead>, IoError> {
+    unzipped(open_raw(path)?, path)
+}
+
+fn open_raw(path: &Path) -> Result<BufReader<File>, IoError> {
+    let at = || Place::file(path);
+    let file = File::open(path).map_err(at().io())?;
+    if file.metadata().map_err(at().io())?.is_dir() {
+        return Err(at().fault(Fault::IsFolder));
+    }
+    Ok(BufReader::with_capacity(BUFFER_BYTES, file))
+}
+
+fn unzipped(mut input: BufReader<File>, path: &Path) -> Result<Box<dyn BufRead>, IoError> {
+    let zipped = input.fill_buf().map_err(Place::file(path).io())?.starts_with(&[0x1f, 0x8b]);
+    Ok(match zipped {
+        true => Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(input))),
+        false => Box::new(input),
+    })
+}
+
+fn named_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"))
+}
