@@ -1,0 +1,366 @@
+//! Sample reports with made-up numbers, for looking at and for the browser test:
+//! `cargo run --release -p fedweave-report --example sample -- OUTDIR`.
+
+use fedweave_report::*;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args().nth(1).ok_or("usage: sample OUTDIR")?;
+    std::fs::create_dir_all(&folder)?;
+    let samples = [
+        ("stations-20", stations()),
+        ("network-2000", large()),
+        ("minimal", minimal()),
+        ("hostile", hostile()),
+    ];
+    for (name, report) in samples {
+        let file = Path::new(&folder).join(name);
+        std::fs::write(file.with_extension("html"), render(&report)?)?;
+        std::fs::write(file.with_extension("json"), serde_json::to_string(&report)?)?;
+    }
+    Ok(())
+}
+
+/// Evenly spread numbers in [0, 1), the same on every machine.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) as f64 / (1u64 << 31) as f64
+    }
+}
+
+const PLACES: [(&str, f64, f64, usize); 20] = [
+    ("Helsinki", 24.94, 60.17, 0),
+    ("Espoo", 24.66, 60.21, 0),
+    ("Turku", 22.27, 60.45, 0),
+    ("Tampere", 23.76, 61.5, 0),
+    ("Lahti", 25.66, 60.98, 0),
+    ("Pori", 21.8, 61.48, 0),
+    ("Kotka", 26.95, 60.47, 0),
+    ("Lappeenranta", 28.19, 61.06, 1),
+    ("Mikkeli", 27.27, 61.69, 1),
+    ("Kuopio", 27.68, 62.89, 1),
+    ("Joensuu", 29.76, 62.6, 1),
+    ("Jyväskylä", 25.75, 62.24, 1),
+    ("Vaasa", 21.62, 63.1, 2),
+    ("Kokkola", 23.13, 63.84, 2),
+    ("Oulu", 25.47, 65.01, 2),
+    ("Kajaani", 27.73, 64.22, 1),
+    ("Rovaniemi", 25.73, 66.5, 3),
+    ("Sodankylä", 26.59, 67.42, 3),
+    ("Ivalo (lentoasema)", 27.54, 68.66, 3),
+    ("Kilpisjärvi", 20.79, 69.05, 4),
+];
+
+fn stations() -> Report {
+    let mut noise = Noise(7);
+    let models = [
+        [-3.1, 0.82, -0.1, 1.4, 0.3],
+        [-6.8, 0.61, 0.2, 1.1, 0.1],
+        [-5.2, 0.9, 0.1, 0.7, 0.2],
+        [-14.6, 1.7, -0.5, 0.4, -0.6],
+        [-11.0, 2.6, -0.9, 0.1, -0.2],
+    ];
+    let nodes: Vec<Node> = PLACES
+        .iter()
+        .map(|&(name, x, y, cluster)| {
+            let mut node = noisy_node(name, cluster, &models[cluster], &mut noise);
+            (node.x, node.y) = (Some(x), Some(y));
+            node
+        })
+        .collect();
+    let edges = nearest(&nodes, 3);
+    let mut report = fitted(
+        "Sample: winter temperature at 20 weather stations",
+        nodes,
+        edges,
+        &models.map(Vec::from),
+    );
+    report.coordinates = Coordinates::Geographic;
+    report.what.features = ["intercept", "trend", "trend²", "cos hour", "sin hour"]
+        .map(String::from)
+        .into();
+    report.what.target = Some("temperature".into());
+    report.notices = vec![
+        "The numbers of this sample are made up.".into(),
+        "1 station has no rows: its model comes from its neighbours alone.".into(),
+    ];
+    report.nodes[17].rows = 0;
+    (report.nodes[17].train_error, report.nodes[17].local_error) = (None, None);
+    report.sources = vec!["Positions of Finnish towns; made-up temperatures".into()];
+    report.lambda_curve = Some(lambda_curve());
+    report.comparison = Some(comparison());
+    report
+}
+
+fn large() -> Report {
+    let mut noise = Noise(3);
+    let sizes = [420, 340, 280, 220, 170, 140, 110, 90, 70, 55, 40, 30, 20, 15];
+    let models: Vec<Vec<f64>> = sizes
+        .iter()
+        .map(|_| (0..10).map(|_| 4.0 * noise.next() - 2.0).collect())
+        .collect();
+    let mut nodes = Vec::new();
+    for (cluster, &size) in sizes.iter().enumerate() {
+        for _ in 0..size {
+            let name = format!("node-{:04}", nodes.len());
+            nodes.push(noisy_node(&name, cluster, &models[cluster], &mut noise));
+        }
+    }
+    let edges = blocks(&sizes, &mut noise);
+    let mut report = fitted("Sample: 2,000 nodes without coordinates", nodes, edges, &models);
+    report.notices = vec!["The numbers of this sample are made up.".into()];
+    report.lambda_curve = Some(lambda_curve());
+    report
+}
+
+/// Five links a node inside its block, now and then one to a neighbouring block.
+fn blocks(sizes: &[usize], noise: &mut Noise) -> Vec<Edge> {
+    let starts: Vec<usize> = sizes
+        .iter()
+        .scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size)))
+        .collect();
+    let mut edges = Vec::new();
+    for (b, &size) in sizes.iter().enumerate() {
+        let other = (b + 1 + (noise.next() * 3.0) as usize) % sizes.len();
+        for a in 0..size {
+            for step in [1, 2, 3, 9, 10] {
+                edges.push((starts[b] + a, starts[b] + (a + step) % size));
+            }
+            if noise.next() < 0.04 {
+                edges.push((
+                    starts[b] + a,
+                    starts[other] + (noise.next() * sizes[other] as f64) as usize,
+                ));
+            }
+        }
+    }
+    edges.retain(|(i, j)| i != j);
+    edges
+        .into_iter()
+        .map(|(i, j)| Edge {
+            i,
+            j,
+            weight: 1.0,
+            saturated: false,
+        })
+        .collect()
+}
+
+fn noisy_node(name: &str, cluster: usize, model: &[f64], noise: &mut Noise) -> Node {
+    let error = 4.0 + 6.0 * noise.next() * noise.next();
+    Node {
+        name: name.into(),
+        rows: 8 + (8.0 * noise.next()) as usize,
+        cluster: Some(cluster),
+        train_error: Some(error * (0.7 + 0.3 * noise.next())),
+        validation_error: Some(error),
+        local_error: Some(error * (0.85 + 1.1 * noise.next())),
+        global_error: Some(error * (1.2 + 6.0 * noise.next())),
+        parameters: model.to_vec(),
+        ..Node::default()
+    }
+}
+
+fn nearest(nodes: &[Node], k: usize) -> Vec<Edge> {
+    let place = |node: &Node| (node.x.unwrap_or(0.0) * 0.45, node.y.unwrap_or(0.0));
+    let mut edges = Vec::new();
+    for i in 0..nodes.len() {
+        let distance = |j: &usize| {
+            let ((a, b), (c, d)) = (place(&nodes[i]), place(&nodes[*j]));
+            (a - c).hypot(b - d)
+        };
+        let mut others: Vec<usize> = (0..nodes.len()).filter(|&j| j != i).collect();
+        others.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+        edges.extend(others.into_iter().take(k).map(|j| (i.min(j), i.max(j))));
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+        .into_iter()
+        .map(|(i, j)| Edge {
+            i,
+            j,
+            weight: 1.0,
+            saturated: false,
+        })
+        .collect()
+}
+
+fn fitted(title: &str, nodes: Vec<Node>, mut edges: Vec<Edge>, models: &[Vec<f64>]) -> Report {
+    for edge in &mut edges {
+        edge.saturated = nodes[edge.i].cluster != nodes[edge.j].cluster;
+    }
+    let size = |k| nodes.iter().filter(|node| node.cluster == Some(k)).count();
+    let clusters = models
+        .iter()
+        .enumerate()
+        .map(|(k, model)| Cluster {
+            size: size(k),
+            model: model.clone(),
+        })
+        .collect();
+    let mean = |value: fn(&Node) -> Option<f64>| {
+        let known: Vec<f64> = nodes.iter().filter_map(value).collect();
+        Some(known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let rows = nodes.iter().map(|node| node.rows).sum();
+    Report {
+        title: title.into(),
+        version: "fedweave 0.1.0".into(),
+        command: "fedweave fit nodes.csv --edges edges.csv --target temperature --penalty norm2 --lambda auto --validation 0.2 --out run/".into(),
+        what: What {
+            loss: "squared".into(),
+            penalty: "norm2".into(),
+            lambda: 0.1,
+            solver: "primal-dual".into(),
+            dim: models[0].len(),
+            nodes: nodes.len(),
+            edges: edges.len(),
+            rows,
+            rows_held_out: rows / 4,
+            split: "One row in five, drawn at random separately for every node (seed 0); the hours held out at one node may be fitted at its neighbours.".into(),
+            ..What::default()
+        },
+        outcome: Outcome {
+            objective: 161.803398,
+            certified_gap: Some(1.4e-4),
+            kkt_residual: Some(3.2e-7),
+            tolerance: 1e-6,
+            iterations: 840,
+            seconds: Some(0.42),
+            error_name: "mean squared error".into(),
+            train_error: mean(|node| node.train_error),
+            validation_error: mean(|node| node.validation_error),
+            local_error: mean(|node| node.local_error),
+            global_error: mean(|node| node.global_error),
+            ..Outcome::default()
+        },
+        nodes,
+        edges,
+        clusters,
+        history: history(),
+        ..Report::default()
+    }
+}
+
+fn history() -> Vec<Step> {
+    let mut noise = Noise(11);
+    (0..=84)
+        .map(|k| {
+            let decay = (-0.17 * k as f64).exp();
+            Step {
+                iteration: 10 * k,
+                objective: 161.803398 + 800.0 * decay * decay * (0.7 + 0.3 * noise.next()),
+                gap: (k > 0).then(|| 220.0 * decay * (0.6 + 0.8 * noise.next())),
+                kkt: Some(0.6 * decay * (0.6 + 0.8 * noise.next())),
+            }
+        })
+        .collect()
+}
+
+fn lambda_curve() -> LambdaCurve {
+    let point = |k: i32| {
+        let lambda = 10f64.powf(0.5 * f64::from(k));
+        let share = lambda / (lambda + 0.08);
+        LambdaPoint {
+            lambda,
+            train: Some(2.1 + 5.5 * share * share),
+            validation: Some(5.4 + 4.8 * (1.0 - share).powi(2) + 3.9 * share.powi(4)),
+            standard_error: Some(0.35 + 0.3 * (1.0 - share)),
+        }
+    };
+    LambdaCurve {
+        points: (-7..=4).map(point).collect(),
+        chosen: 0.1,
+        rule: "largest λ within one standard error of the smallest held-out error".into(),
+    }
+}
+
+fn comparison() -> Comparison {
+    let method = |name: &str, kind, error, se| Method {
+        name: name.into(),
+        kind,
+        error,
+        standard_error: Some(se),
+    };
+    Comparison {
+        methods: vec![
+            method("local only", MethodKind::Local, 10.2, 0.41),
+            method("one global model", MethodKind::Global, 31.0, 0.22),
+            method("networked", MethodKind::Networked, 7.19, 0.27),
+            method("networked, nodes shuffled", MethodKind::Shuffled, 9.73, 0.38),
+        ],
+        splits: 10,
+        nodes_gain: 17,
+        nodes_lose: 2,
+        splits_better_than_shuffled: Some(10),
+    }
+}
+
+/// Everything optional absent, stopped early, no certificate.
+fn minimal() -> Report {
+    Report {
+        title: "Sample: the least there can be".into(),
+        version: "fedweave 0.1.0".into(),
+        what: What {
+            loss: "logistic".into(),
+            penalty: "norm1".into(),
+            lambda: 1.0,
+            dim: 1,
+            nodes: 2,
+            rows: 2,
+            ..What::default()
+        },
+        outcome: Outcome {
+            status: Status::IterationLimit,
+            kkt_residual: Some(0.02),
+            tolerance: 1e-6,
+            ..Outcome::default()
+        },
+        ..Report::default()
+    }
+}
+
+/// Names that would break a page that trusts them.
+fn hostile() -> Report {
+    let names = [
+        "</script><img src=x onerror=\"window.hacked=1\">",
+        "<script>window.hacked=1</script>",
+        "\"quotes\" & 'apostrophes'",
+        "雪の観測所 (北) – ❄",
+        "a very long name that goes on and on without ever coming to any point whatsoever, as names of machines do",
+        "__proto__",
+        "{{ 7 * 7 }}",
+        " spaces  inside ",
+    ];
+    let mut noise = Noise(5);
+    let nodes: Vec<Node> = names
+        .iter()
+        .map(|name| noisy_node(name, 0, &[1.0, -1.0], &mut noise))
+        .collect();
+    let edges = (1..nodes.len())
+        .map(|j| Edge {
+            i: 0,
+            j,
+            weight: 1.0,
+            saturated: false,
+        })
+        .collect();
+    let mut report = fitted(
+        "Sample: </title><img src=x onerror=\"window.hacked=1\">",
+        nodes,
+        edges,
+        &[vec![1.0, -1.0]],
+    );
+    report.what.features = vec!["<b>bold</b>".into(), "--></style>".into()];
+    report.what.target = Some("<i>target</i>".into());
+    report.command = "fedweave fit '</code></script><img src=x onerror=\"window.hacked=1\">.csv'".into();
+    report.notices = vec!["</ul></script><img src=x onerror=\"window.hacked=1\">".into()];
+    report
+}

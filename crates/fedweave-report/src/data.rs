@@ -1,0 +1,126 @@
+//! The numbers the script of the page works on, as JSON that is safe inside a script element.
+
+use crate::ReportError;
+use crate::chart::{Chart, Hover};
+use crate::network::Network;
+use crate::report::{Node, Report};
+use serde::Serialize;
+
+/// Above this many numbers the models of single nodes stay out of the page.
+const PARAMETERS_MAX: usize = 400_000;
+/// Above this many edges a click does not show the neighbours.
+const EDGES_MAX: usize = 200_000;
+
+#[derive(Serialize)]
+struct Data<'a> {
+    /// Column by column, which is half the size of node by node.
+    name: Vec<&'a str>,
+    rows: Vec<usize>,
+    cluster: Vec<Option<usize>>,
+    x: Vec<Option<f64>>,
+    y: Vec<Option<f64>>,
+    train: Vec<Option<f64>>,
+    validation: Vec<Option<f64>>,
+    local: Vec<Option<f64>>,
+    global: Vec<Option<f64>>,
+    gain: Vec<Option<f64>>,
+    parameters: Vec<Vec<f64>>,
+    features: Vec<String>,
+    colours: &'a [usize],
+    /// Ends one after the other.
+    edges: Vec<usize>,
+    error_name: &'a str,
+    hover: Vec<(&'static str, &'a [Hover])>,
+}
+
+/// The data of the page.
+pub(crate) fn embed(
+    report: &Report,
+    network: Option<&Network>,
+    colours: &[usize],
+    charts: &[&Chart],
+) -> Result<String, ReportError> {
+    let column = |value: fn(&Node) -> Option<f64>| report.nodes.iter().map(|node| value(node).map(rounded)).collect();
+    let place = |k: usize| match network {
+        Some(network) => network
+            .places
+            .iter()
+            .map(|place| place.map(|p| (p[k] * 10.0).round() / 10.0))
+            .collect(),
+        None => Vec::new(),
+    };
+    let data = Data {
+        name: report.nodes.iter().map(|node| node.name.as_str()).collect(),
+        rows: report.nodes.iter().map(|node| node.rows).collect(),
+        cluster: report.nodes.iter().map(|node| node.cluster).collect(),
+        x: place(0),
+        y: place(1),
+        train: column(|node| node.train_error),
+        validation: column(|node| node.validation_error),
+        local: column(|node| node.local_error),
+        global: column(|node| node.global_error),
+        gain: column(Node::gain),
+        parameters: parameters(report),
+        features: (0..report.what.dim).map(|k| report.parameter_name(k)).collect(),
+        colours,
+        edges: edges(report),
+        error_name: &report.outcome.error_name,
+        hover: charts.iter().map(|chart| (chart.id, chart.hover.as_slice())).collect(),
+    };
+    Ok(escape(&serde_json::to_string(&data)?))
+}
+
+fn parameters(report: &Report) -> Vec<Vec<f64>> {
+    if report.nodes.len() * report.what.dim > PARAMETERS_MAX {
+        return Vec::new();
+    }
+    report
+        .nodes
+        .iter()
+        .map(|node| node.parameters.iter().map(|w| rounded(*w)).collect())
+        .collect()
+}
+
+fn edges(report: &Report) -> Vec<usize> {
+    if report.edges.len() > EDGES_MAX {
+        return Vec::new();
+    }
+    report.edges.iter().flat_map(|edge| [edge.i, edge.j]).collect()
+}
+
+/// Six significant digits: more than a page shows, half the bytes.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
+
+/// No `<`, `>` or `&` survives, so no text in it can end the script element or start another.
+fn escape(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", c as u32)),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_can_leave_the_script_element() {
+        let hostile = r#"</script><img src=x onerror="alert(1)">&amp;<!-- "quoted" \ ü"#;
+        let safe = escape(&serde_json::to_string(hostile).unwrap());
+        assert!(!safe.contains(['<', '>', '&']));
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), hostile);
+    }
+
+    #[test]
+    fn six_digits_are_kept() {
+        assert_eq!(rounded(1.234567891), 1.23457);
+        assert_eq!(rounded(-1.5e-300), -1.5e-300);
+        assert!(rounded(f64::NAN).is_nan());
+    }
+}

@@ -1,0 +1,44 @@
+//! What can be wrong with a report.
+
+/// Why a report cannot be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// An edge refers to a node that is not there.
+    #[error("edge {edge} refers to node {node}, but there are {nodes} nodes")]
+    EdgeEnd {
+        /// The position of the edge.
+        edge: usize,
+        /// The node it refers to.
+        node: usize,
+        /// The number of nodes.
+        nodes: usize,
+    },
+    /// A node refers to a cluster that is not there.
+    #[error("node {node} is in cluster {cluster}, but there are {clusters} clusters")]
+    NodeCluster {
+        /// The position of the node.
+        node: usize,
+        /// The cluster it refers to.
+        cluster: usize,
+        /// The number of clusters.
+        clusters: usize,
+    },
+    /// A model has the wrong number of parameters.
+    #[error("{owner} {index} has {found} parameters, expected {expected}")]
+    ModelLength {
+        /// `node` or `cluster`.
+        owner: &'static str,
+        /// Its position.
+        index: usize,
+        /// The parameters it has.
+        found: usize,
+        /// The parameters it should have.
+        expected: usize,
+    },
+    /// The page template failed; a bug.
+    #[error("the page template failed: {0}")]
+    Template(#[from] minijinja::Error),
+    /// The data of the page could not be written as JSON; a bug.
+    #[error("the data of the page cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}

@@ -1,0 +1,43 @@
+//! Reports of Fedweave: one self-contained HTML file that people would rather look at than read.
+//!
+//! A [`Report`] is plain data; [`render`] turns it into a page that needs no server and no network and opens from a
+//! file. The page says what was fitted, what the errors hint at ([`diagnose`]), and what is certain and what is not.
+//!
+//! ```
+//! use fedweave_report::{Node, Report, render};
+//! let mut report = Report { title: "Two stations".into(), ..Report::default() };
+//! report.nodes = vec![Node { name: "a".into(), ..Node::default() }, Node { name: "b".into(), ..Node::default() }];
+//! let page = render(&report)?;
+//! assert!(page.starts_with("<!doctype html>") && page.contains("Two stations"));
+//! # Ok::<(), fedweave_report::ReportError>(())
+//! ```
+
+mod axis;
+mod chart;
+mod check;
+mod curves;
+mod data;
+mod diagnose;
+mod error;
+mod frame;
+mod layout;
+mod network;
+mod number;
+mod page;
+mod projection;
+mod report;
+mod tables;
+mod words;
+
+pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
+pub use error::ReportError;
+pub use report::{
+    Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Method, MethodKind, Node, Outcome, Report,
+    Status, Step, What,
+};
+
+/// Writes the report as one HTML page.
+pub fn render(report: &Report) -> Result<String, ReportError> {
+    check::check(report)?;
+    page::render(report)
+}

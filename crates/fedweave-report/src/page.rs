@@ -1,0 +1,185 @@
+//! From a report to the page: everything the template shows is worked out here, the template only places it.
+
+use crate::chart::Chart;
+use crate::diagnose::{Diagnosis, Errors, diagnose};
+use crate::network::{self, Network};
+use crate::number::{count, plural, short};
+use crate::report::{Report, Status};
+use crate::tables::{self, Bar, Compared, Legend, Models, Nodes};
+use crate::words::{self, Certificate, Fact};
+use crate::{ReportError, curves, data};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment};
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("template/report.html");
+const STYLE: &str = include_str!("template/style.css");
+const SCRIPT: &str = include_str!("template/report.js");
+
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    version: &'a str,
+    command: &'a str,
+    split: &'a str,
+    notices: &'a [String],
+    error_name: &'a str,
+    lead: String,
+    status: String,
+    converged: bool,
+    facts: Vec<Fact>,
+    diagnosis: Diagnosis,
+    errors: Vec<Bar>,
+    network: Option<Network>,
+    legend: Vec<Legend>,
+    modes: Vec<Mode>,
+    has_parameters: bool,
+    convergence: Option<Chart>,
+    lambda: Option<Chart>,
+    lambda_note: String,
+    comparison: Option<Compared>,
+    models: Option<Models>,
+    nodes: Option<Nodes>,
+    certificate: Certificate,
+    setup: Vec<(&'static str, String)>,
+    data: String,
+    style: &'static str,
+    script: &'static str,
+}
+
+/// A way to colour the network.
+#[derive(Serialize)]
+struct Mode {
+    key: &'static str,
+    title: &'static str,
+}
+
+/// Fills the template.
+pub(crate) fn render(report: &Report) -> Result<String, ReportError> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("count", |n: usize| count(n));
+    environment.add_template("report.html", TEMPLATE)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page(report)?))?)
+}
+
+fn page(report: &Report) -> Result<Page<'_>, ReportError> {
+    let colours = network::cluster_colours(report);
+    let network = network::draw(report, &colours);
+    let convergence = curves::convergence(report);
+    let curve = report.lambda_curve.as_ref();
+    let lambda = curve.and_then(|curve| curves::lambda_chart(curve, &report.outcome.error_name));
+    let charts: Vec<&Chart> = convergence.iter().chain(&lambda).collect();
+    let data = data::embed(report, network.as_ref(), &colours, &charts)?;
+    Ok(Page {
+        title: &report.title,
+        version: &report.version,
+        command: &report.command,
+        split: &report.what.split,
+        notices: &report.notices,
+        error_name: &report.outcome.error_name,
+        lead: words::lead(report),
+        status: words::status(&report.outcome),
+        converged: report.outcome.status == Status::Converged,
+        facts: words::facts(report),
+        diagnosis: diagnose(&Errors::from(&report.outcome)),
+        errors: tables::error_bars(&report.outcome),
+        legend: tables::legend(report, &colours),
+        modes: modes(report, &colours),
+        has_parameters: report.nodes.iter().any(|node| !node.parameters.is_empty()),
+        network,
+        convergence,
+        lambda,
+        lambda_note: lambda_note(report),
+        comparison: report.comparison.as_ref().and_then(tables::compared),
+        models: tables::models(report, &colours),
+        nodes: tables::nodes(report, &colours),
+        certificate: words::certificate(&report.outcome),
+        setup: setup(report),
+        data,
+        style: STYLE,
+        script: SCRIPT,
+    })
+}
+
+/// The ways to colour that the data allow; the first is shown first.
+fn modes(report: &Report, colours: &[usize]) -> Vec<Mode> {
+    let any = |test: fn(&crate::Node) -> bool| report.nodes.iter().any(test);
+    let clusters = colours.iter().any(|&colour| colour < network::COLOURS);
+    let modes = [
+        (
+            clusters,
+            Mode {
+                key: "cluster",
+                title: "Cluster",
+            },
+        ),
+        (
+            any(|node| node.gain().is_some()),
+            Mode {
+                key: "gain",
+                title: "Gain over local",
+            },
+        ),
+        (
+            any(|node| node.validation_error.is_some()),
+            Mode {
+                key: "validation",
+                title: "Held-out error",
+            },
+        ),
+        (
+            any(|node| node.train_error.is_some()),
+            Mode {
+                key: "train",
+                title: "Training error",
+            },
+        ),
+    ];
+    modes
+        .into_iter()
+        .filter_map(|(there, mode)| there.then_some(mode))
+        .collect()
+}
+
+fn lambda_note(report: &Report) -> String {
+    let Some(curve) = &report.lambda_curve else {
+        return String::new();
+    };
+    let rule = if curve.rule.is_empty() {
+        String::new()
+    } else {
+        format!(" by the rule: {}", curve.rule)
+    };
+    let mut note = format!("λ = {} was chosen{rule}.", short(curve.chosen));
+    if curve.points.iter().any(|point| point.standard_error.is_some()) {
+        note += " The band is ± one standard error.";
+    }
+    if curve.points.iter().any(|point| point.lambda == 0.0) {
+        note += " λ = 0 has no place on the logarithmic axis and is not drawn.";
+    }
+    note
+}
+
+fn setup(report: &Report) -> Vec<(&'static str, String)> {
+    let what = &report.what;
+    let features = if what.features.is_empty() {
+        plural(what.dim, "parameter")
+    } else {
+        what.features.join(", ")
+    };
+    let entries = [
+        ("Target", what.target.clone().unwrap_or_default()),
+        ("Parameters", features),
+        ("Loss", what.loss.clone()),
+        ("Penalty", what.penalty.clone()),
+        ("λ", short(what.lambda)),
+        ("Solver", what.solver.clone()),
+        ("Tolerance", short(report.outcome.tolerance)),
+        ("Held out", what.split.clone()),
+        ("Data", report.sources.join(" · ")),
+    ];
+    entries.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}

@@ -1,0 +1,413 @@
+//! The tables and bars of a report: errors side by side, the methods compared, the models of the clusters, the nodes.
+
+use crate::network::COLOURS;
+use crate::number::{count, percent, short};
+use crate::report::{Comparison, Method, MethodKind, Node, Outcome, Report};
+use serde::Serialize;
+
+/// A horizontal bar; lengths in percent of the widest.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Bar {
+    pub(crate) label: String,
+    pub(crate) class: &'static str,
+    pub(crate) value: String,
+    pub(crate) width: f64,
+    /// From and to, of the standard error.
+    pub(crate) whisker: Option<(f64, f64)>,
+}
+
+/// The errors the diagnosis is about, side by side.
+pub(crate) fn error_bars(outcome: &Outcome) -> Vec<Bar> {
+    let errors = [
+        ("training", "quiet", outcome.train_error),
+        ("held out", "strong", outcome.validation_error),
+        ("local only, held out", "other", outcome.local_error),
+        ("global, held out", "other", outcome.global_error),
+        ("baseline", "other", outcome.baseline_error),
+    ];
+    let known: Vec<_> = errors
+        .into_iter()
+        .filter_map(|(label, class, error)| Some((label, class, error?)))
+        .collect();
+    let most = known
+        .iter()
+        .map(|(_, _, error)| *error)
+        .filter(|error| error.is_finite())
+        .fold(0.0, f64::max);
+    let bar = |(label, class, error): (&str, &'static str, f64)| Bar {
+        label: label.into(),
+        class,
+        value: short(error),
+        width: share(error, most),
+        whisker: None,
+    };
+    known.into_iter().map(bar).collect()
+}
+
+fn share(value: f64, most: f64) -> f64 {
+    let percent = (1000.0 * value / most).round() / 10.0;
+    if percent.is_finite() {
+        percent.clamp(0.0, 100.0)
+    } else {
+        0.0
+    }
+}
+
+/// A comparison ready for the template.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Compared {
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) sentences: Vec<String>,
+}
+
+/// The methods as bars, and what they say about the nodes and the graph.
+pub(crate) fn compared(comparison: &Comparison) -> Option<Compared> {
+    if comparison.methods.is_empty() {
+        return None;
+    }
+    let end = |method: &Method| method.error + method.standard_error.unwrap_or(0.0);
+    let most = comparison
+        .methods
+        .iter()
+        .map(end)
+        .filter(|error| error.is_finite())
+        .fold(0.0, f64::max);
+    let bars = comparison
+        .methods
+        .iter()
+        .map(|method| method_bar(method, most))
+        .collect();
+    let sentences = [
+        splits_words(comparison),
+        nodes_words(comparison),
+        shuffled_words(comparison),
+    ];
+    Some(Compared {
+        bars,
+        sentences: sentences.into_iter().flatten().collect(),
+    })
+}
+
+fn method_bar(method: &Method, most: f64) -> Bar {
+    let se = method.standard_error.filter(|se| se.is_finite());
+    Bar {
+        label: method.name.clone(),
+        class: match method.kind {
+            MethodKind::Networked => "strong",
+            MethodKind::Shuffled => "hatched",
+            _ => "other",
+        },
+        value: short(method.error) + &se.map(|se| format!(" ± {}", short(se))).unwrap_or_default(),
+        width: share(method.error, most),
+        whisker: se.map(|se| (share(method.error - se, most), share(method.error + se, most))),
+    }
+}
+
+fn splits_words(comparison: &Comparison) -> Option<String> {
+    let whiskers = comparison.methods.iter().any(|method| method.standard_error.is_some());
+    let marks = if whiskers {
+        "; the thin lines are ± one standard error"
+    } else {
+        ""
+    };
+    match comparison.splits {
+        0 => None,
+        1 => Some(format!("One random split{marks}.")),
+        n => Some(format!("Means of {} random splits{marks}.", count(n))),
+    }
+}
+
+fn nodes_words(comparison: &Comparison) -> Option<String> {
+    let (gain, lose) = (comparison.nodes_gain, comparison.nodes_lose);
+    (gain + lose > 0).then(|| {
+        format!(
+            "Against their own local-only model, {} nodes gain and {} lose.",
+            count(gain),
+            count(lose)
+        )
+    })
+}
+
+fn shuffled_words(comparison: &Comparison) -> Option<String> {
+    let better = comparison.splits_better_than_shuffled?;
+    Some(format!(
+        "The control is the same method on the same graph with its nodes shuffled: if it does as well, the gain comes from \
+         sharing as such, not from this graph. The true graph is better in {} of {} splits.",
+        count(better),
+        count(comparison.splits)
+    ))
+}
+
+/// The models of the largest clusters, as a heat map.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Models {
+    pub(crate) names: Vec<String>,
+    pub(crate) rows: Vec<ModelRow>,
+    pub(crate) caption: String,
+}
+
+/// One cluster's model.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ModelRow {
+    pub(crate) cluster: usize,
+    pub(crate) colour: usize,
+    pub(crate) size: String,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One parameter: its value, and where it stands among the clusters from -1 to 1.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) value: String,
+    pub(crate) tint: f64,
+}
+
+const MODELS_MAX: usize = 12;
+const PARAMETERS_MAX: usize = 24;
+
+/// The largest clusters with a model; the parameters that differ most if there are too many.
+pub(crate) fn models(report: &Report, colours: &[usize]) -> Option<Models> {
+    let mut order: Vec<usize> = (0..report.clusters.len())
+        .filter(|&k| !report.clusters[k].model.is_empty())
+        .collect();
+    let known = order.len();
+    order.sort_by(|&a, &b| report.clusters[b].size.cmp(&report.clusters[a].size).then(a.cmp(&b)));
+    order.truncate(MODELS_MAX);
+    if order.is_empty() || report.clusters.iter().all(|cluster| cluster.size == 1) {
+        return None;
+    }
+    let column = |p: usize| order.iter().map(|&k| report.clusters[k].model[p]).collect::<Vec<f64>>();
+    let columns: Vec<Vec<f64>> = (0..report.what.dim).map(column).collect();
+    let shown = most_different(&columns);
+    let row = |(r, &k): (usize, &usize)| ModelRow {
+        cluster: k + 1,
+        colour: colours[k],
+        size: count(report.clusters[k].size),
+        cells: shown
+            .iter()
+            .map(|&p| Cell {
+                value: short(columns[p][r]),
+                tint: tint(&columns[p], r),
+            })
+            .collect(),
+    };
+    Some(Models {
+        names: shown.iter().map(|&p| report.parameter_name(p)).collect(),
+        rows: order.iter().enumerate().map(row).collect(),
+        caption: models_caption(order.len(), known, shown.len(), report.what.dim),
+    })
+}
+
+fn models_caption(clusters: usize, all_clusters: usize, parameters: usize, dim: usize) -> String {
+    let mut caption = String::from("The common model of each cluster. ");
+    if clusters > 1 {
+        caption += "The shade compares the clusters within a column: blue below their mean, orange above. ";
+    }
+    if clusters < all_clusters {
+        caption += &format!("The {clusters} largest of {} clusters. ", count(all_clusters));
+    }
+    if parameters < dim {
+        caption += &format!("The {parameters} of {} parameters that differ most. ", count(dim));
+    }
+    caption.trim_end().into()
+}
+
+/// The columns to show, in their own order.
+fn most_different(columns: &[Vec<f64>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by(|&a, &b| {
+        largest_deviation(&columns[b])
+            .total_cmp(&largest_deviation(&columns[a]))
+            .then(a.cmp(&b))
+    });
+    order.truncate(PARAMETERS_MAX);
+    order.sort_unstable();
+    order
+}
+
+fn mean(column: &[f64]) -> f64 {
+    column.iter().sum::<f64>() / column.len() as f64
+}
+
+fn largest_deviation(column: &[f64]) -> f64 {
+    let mean = mean(column);
+    column.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
+}
+
+fn tint(column: &[f64], r: usize) -> f64 {
+    let tint = (column[r] - mean(column)) / largest_deviation(column);
+    if tint.is_finite() {
+        (tint * 100.0).round() / 100.0
+    } else {
+        0.0
+    }
+}
+
+/// The table of nodes as it is before the script takes over.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Nodes {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<NodeRow>,
+    pub(crate) total: usize,
+}
+
+/// A column that has at least one value.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Column {
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
+}
+
+/// A node's texts, one per column after the name.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct NodeRow {
+    pub(crate) name: String,
+    pub(crate) colour: Option<usize>,
+    pub(crate) cells: Vec<String>,
+}
+
+const STATIC_ROWS: usize = 50;
+
+type Value = fn(&Node) -> Option<f64>;
+
+const COLUMNS: [(&str, &str, Value); 7] = [
+    ("cluster", "Cluster", |node| node.cluster.map(|k| (k + 1) as f64)),
+    ("rows", "Rows", |node| Some(node.rows as f64)),
+    ("train", "Training error", |node| node.train_error),
+    ("validation", "Held-out error", |node| node.validation_error),
+    ("local", "Local-only error", |node| node.local_error),
+    ("global", "Global error", |node| node.global_error),
+    ("gain", "Gain over local", Node::gain),
+];
+
+/// The first rows of the table; the script shows the others.
+pub(crate) fn nodes(report: &Report, colours: &[usize]) -> Option<Nodes> {
+    if report.nodes.is_empty() {
+        return None;
+    }
+    let used = |value: &Value| report.nodes.iter().any(|node| value(node).is_some());
+    let columns: Vec<_> = COLUMNS.iter().filter(|(_, _, value)| used(value)).collect();
+    let row = |node: &Node| NodeRow {
+        name: node.name.clone(),
+        colour: node.cluster.map(|k| colours[k]),
+        cells: columns.iter().map(|(key, _, value)| cell(key, value(node))).collect(),
+    };
+    Some(Nodes {
+        rows: report.nodes.iter().take(STATIC_ROWS).map(row).collect(),
+        columns: columns.iter().map(|(key, title, _)| Column { key, title }).collect(),
+        total: report.nodes.len(),
+    })
+}
+
+fn cell(key: &str, value: Option<f64>) -> String {
+    match (key, value) {
+        (_, None) => "–".into(),
+        ("cluster" | "rows", Some(n)) => count(n as usize),
+        ("gain", Some(gain)) if gain > 0.0 => format!("+{}", percent(gain)),
+        ("gain", Some(gain)) => percent(gain),
+        (_, Some(error)) => short(error),
+    }
+}
+
+/// The legend of the clusters.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Legend {
+    pub(crate) colour: usize,
+    /// `None`: all the grey ones.
+    pub(crate) cluster: Option<usize>,
+    pub(crate) label: String,
+    pub(crate) size: String,
+}
+
+/// The coloured clusters, largest first, then the others together.
+pub(crate) fn legend(report: &Report, colours: &[usize]) -> Vec<Legend> {
+    let mut coloured: Vec<usize> = (0..colours.len()).filter(|&k| colours[k] < COLOURS).collect();
+    coloured.sort_by_key(|&k| colours[k]);
+    let entry = |&k: &usize| Legend {
+        colour: colours[k],
+        cluster: Some(k),
+        label: format!("Cluster {}", k + 1),
+        size: count(report.clusters[k].size),
+    };
+    let mut legend: Vec<Legend> = coloured.iter().map(entry).collect();
+    let grey: Vec<usize> = (0..colours.len()).filter(|&k| colours[k] == COLOURS).collect();
+    if !grey.is_empty() {
+        let nodes: usize = grey.iter().map(|&k| report.clusters[k].size).sum();
+        let alone = grey.iter().all(|&k| report.clusters[k].size == 1);
+        let label = if alone {
+            "on their own".into()
+        } else {
+            format!("{} smaller clusters", count(grey.len()))
+        };
+        legend.push(Legend {
+            colour: COLOURS,
+            cluster: None,
+            label,
+            size: count(nodes),
+        });
+    }
+    legend
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Cluster;
+
+    #[test]
+    fn columns_without_values_are_absent() {
+        let node = Node {
+            name: "a".into(),
+            rows: 3,
+            validation_error: Some(1.0),
+            local_error: Some(2.0),
+            ..Node::default()
+        };
+        let report = Report {
+            nodes: vec![node, Node::default()],
+            ..Report::default()
+        };
+        let table = nodes(&report, &[]).unwrap();
+        let keys: Vec<_> = table.columns.iter().map(|column| column.key).collect();
+        assert_eq!(keys, ["rows", "validation", "local", "gain"]);
+        assert_eq!(table.rows[0].cells, ["3", "1", "2", "+50 %"]);
+        assert_eq!(table.rows[1].cells, ["0", "–", "–", "–"]);
+    }
+
+    #[test]
+    fn the_heat_map_compares_clusters_within_a_column() {
+        let cluster = |size, a, b| Cluster {
+            size,
+            model: vec![a, b],
+        };
+        let mut report = Report {
+            clusters: vec![cluster(2, 1.0, 5.0), cluster(3, 3.0, 5.0)],
+            ..Report::default()
+        };
+        report.what.dim = 2;
+        let models = models(&report, &[1, 0]).unwrap();
+        assert_eq!(models.rows[0].cluster, 2, "the largest first");
+        assert_eq!(
+            (models.rows[0].cells[0].tint, models.rows[1].cells[0].tint),
+            (1.0, -1.0)
+        );
+        assert_eq!(models.rows[0].cells[1].tint, 0.0);
+    }
+
+    #[test]
+    fn whiskers_and_bars_share_a_scale() {
+        let method = |error, se| Method {
+            error,
+            standard_error: Some(se),
+            ..Method::default()
+        };
+        let comparison = Comparison {
+            methods: vec![method(8.0, 2.0), method(5.0, 1.0)],
+            splits: 10,
+            ..Comparison::default()
+        };
+        let bars = compared(&comparison).unwrap().bars;
+        assert_eq!((bars[0].width, bars[0].whisker), (80.0, Some((60.0, 100.0))));
+        assert_eq!(bars[1].width, 50.0);
+    }
+}

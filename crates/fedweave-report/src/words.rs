@@ -1,0 +1,277 @@
+//! The sentences and key numbers of a report. What is proven is said to be proven; nothing else is.
+
+use crate::number::{count, duration, number, percent, plural, short};
+use crate::report::{Outcome, Report, Status};
+use serde::Serialize;
+
+/// A key number with what it is and what it means.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Fact {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    pub(crate) note: String,
+}
+
+/// The certificate, or its absence, in words.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Certificate {
+    pub(crate) certified: bool,
+    pub(crate) headline: String,
+    pub(crate) text: String,
+}
+
+/// What was fitted, in one sentence.
+pub(crate) fn lead(report: &Report) -> String {
+    let what = &report.what;
+    let target = what
+        .target
+        .as_ref()
+        .map(|target| format!(" of {target}"))
+        .unwrap_or_default();
+    let models = match what.nodes {
+        1 => format!("One model{target}"),
+        n => format!("A personal model{target} for each of {} nodes", count(n)),
+    };
+    let coupling = match what.edges {
+        0 => "not coupled: there are no edges".into(),
+        m => {
+            let edges = plural(m, "edge");
+            format!(
+                "coupled along {edges} by the {} penalty with λ = {}",
+                what.penalty,
+                short(what.lambda)
+            )
+        }
+    };
+    let size = plural(what.dim, "parameter");
+    let rows = plural(what.rows, "row");
+    format!(
+        "{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.",
+        what.loss
+    )
+}
+
+/// How the solver ended, in a few words.
+pub(crate) fn status(outcome: &Outcome) -> String {
+    match outcome.status {
+        Status::Converged => format!("Reached its tolerance of {}", short(outcome.tolerance)),
+        Status::IterationLimit => "Stopped at the iteration limit, before the tolerance".into(),
+        Status::TimeLimit => "Stopped at the time limit, before the tolerance".into(),
+        Status::Interrupted => "Interrupted before the tolerance".into(),
+        Status::Diverged => "Diverged: these models are not a solution".into(),
+    }
+}
+
+/// Four to six key numbers.
+pub(crate) fn facts(report: &Report) -> Vec<Fact> {
+    let facts = [
+        Some(nodes_fact(report)),
+        clusters_fact(report),
+        validation_fact(&report.outcome),
+        train_fact(&report.outcome),
+        Some(optimality_fact(&report.outcome)),
+        Some(effort_fact(report)),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+fn fact(label: &str, value: String, note: String) -> Fact {
+    Fact {
+        label: label.into(),
+        value,
+        note,
+    }
+}
+
+fn nodes_fact(report: &Report) -> Fact {
+    let edges = plural(report.what.edges, "edge");
+    fact(
+        "Nodes",
+        count(report.what.nodes),
+        format!("{edges}, {}", plural(report.what.rows, "row")),
+    )
+}
+
+fn clusters_fact(report: &Report) -> Option<Fact> {
+    let largest = report.clusters.iter().map(|cluster| cluster.size).max()?;
+    let note = match (report.clusters.len(), largest) {
+        (1, _) => "all nodes share one model".into(),
+        (_, 1) => "every node has its own model".into(),
+        (_, n) => format!("the largest has {}", plural(n, "node")),
+    };
+    Some(fact(
+        if report.clusters.len() == 1 {
+            "Cluster"
+        } else {
+            "Clusters"
+        },
+        count(report.clusters.len()),
+        note,
+    ))
+}
+
+fn validation_fact(outcome: &Outcome) -> Option<Fact> {
+    let error = outcome.validation_error?;
+    let against = outcome
+        .local_error
+        .map(|local| 1.0 - error / local)
+        .filter(|gain| gain.is_finite());
+    let note = match against {
+        Some(gain) if gain >= 0.005 => format!("{} below local-only models", percent(gain)),
+        Some(gain) if gain <= -0.005 => format!("{} above local-only models", percent(-gain)),
+        Some(_) => "level with local-only models".into(),
+        None => outcome.error_name.clone(),
+    };
+    Some(fact("Held-out error", short(error), note))
+}
+
+fn train_fact(outcome: &Outcome) -> Option<Fact> {
+    let note = if outcome.validation_error.is_some() {
+        outcome.error_name.clone()
+    } else {
+        "no rows held out".into()
+    };
+    Some(fact("Training error", short(outcome.train_error?), note))
+}
+
+fn optimality_fact(outcome: &Outcome) -> Fact {
+    match (certified(outcome), outcome.kkt_residual) {
+        (Some(gap), _) => fact(
+            "Certified gap",
+            short(gap),
+            format!("objective {}", number(outcome.objective, 5)),
+        ),
+        (None, Some(kkt)) => fact("KKT residual", short(kkt), "no certificate".into()),
+        (None, None) => fact("Objective", number(outcome.objective, 5), "no certificate".into()),
+    }
+}
+
+fn effort_fact(report: &Report) -> Fact {
+    let time = report
+        .outcome
+        .seconds
+        .map(|seconds| format!(" in {}", duration(seconds)))
+        .unwrap_or_default();
+    fact(
+        "Iterations",
+        count(report.outcome.iterations),
+        format!("{}{time}", report.what.solver),
+    )
+}
+
+fn certified(outcome: &Outcome) -> Option<f64> {
+    outcome
+        .certified_gap
+        .filter(|gap| gap.is_finite() && outcome.objective.is_finite())
+}
+
+/// What is known about how far from optimal the models are.
+pub(crate) fn certificate(outcome: &Outcome) -> Certificate {
+    match certified(outcome) {
+        Some(gap) => proven(outcome.objective, gap.max(0.0)),
+        None => not_proven(outcome),
+    }
+}
+
+fn proven(objective: f64, gap: f64) -> Certificate {
+    let digits = digits_to_show(objective, gap);
+    let share = if objective.abs() > 0.0 {
+        format!(", {} of the objective", percent(gap / objective.abs()))
+    } else {
+        String::new()
+    };
+    Certificate {
+        certified: true,
+        headline: format!(
+            "No other choice of models can have an objective below {}.",
+            number(objective - gap, digits)
+        ),
+        text: format!(
+            "The models here reach {}; the certified gap between the two is {}{share}. The bound is computed from the dual \
+             problem after the run and holds however the models were found, up to rounding. It is about the objective only: \
+             how well the models predict is told by the held-out errors.",
+            number(objective, digits),
+            short(gap)
+        ),
+    }
+}
+
+/// Enough digits for the objective and its lower bound to differ, and no more than a double has.
+fn digits_to_show(objective: f64, gap: f64) -> usize {
+    let ratio = objective.abs() / gap.max(1e-300);
+    (ratio.max(1.0).log10().ceil() as usize + 2).clamp(5, 15)
+}
+
+fn not_proven(outcome: &Outcome) -> Certificate {
+    let residual = match outcome.kkt_residual.filter(|kkt| kkt.is_finite()) {
+        Some(kkt) => format!(
+            "The optimality conditions are violated by at most {} (the KKT residual, relative; {} was asked for). A small \
+             residual suggests that the models are close to optimal, but it is not a proof, and it does not bound how much \
+             lower the objective could be.",
+            short(kkt),
+            short(outcome.tolerance)
+        ),
+        None => "There is no KKT residual either, so nothing is known about how close to optimal they are.".into(),
+    };
+    Certificate {
+        certified: false,
+        headline: "There is no certificate for these models.".into(),
+        text: residual,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_gives_a_bound_that_differs_from_the_objective() {
+        let outcome = Outcome {
+            objective: 123.456789,
+            certified_gap: Some(1e-6),
+            ..Outcome::default()
+        };
+        let certificate = certificate(&outcome);
+        assert!(certificate.certified);
+        assert!(certificate.headline.contains("123.456788"), "{}", certificate.headline);
+        assert!(certificate.text.contains("123.456789"), "{}", certificate.text);
+    }
+
+    #[test]
+    fn without_a_gap_nothing_is_claimed() {
+        let mut outcome = Outcome {
+            objective: 1.0,
+            kkt_residual: Some(1e-7),
+            tolerance: 1e-6,
+            ..Outcome::default()
+        };
+        for gap in [None, Some(f64::INFINITY), Some(f64::NAN)] {
+            outcome.certified_gap = gap;
+            let certificate = certificate(&outcome);
+            assert!(!certificate.certified && certificate.text.contains("not a proof"));
+        }
+        outcome.kkt_residual = None;
+        assert!(certificate(&outcome).text.contains("nothing is known"));
+    }
+
+    #[test]
+    fn the_lead_names_the_problem() {
+        let mut report = Report::default();
+        report.what = crate::What {
+            loss: "squared".into(),
+            penalty: "norm2".into(),
+            lambda: 0.1,
+            dim: 6,
+            nodes: 207,
+            edges: 560,
+            rows: 2070,
+            target: Some("temperature".into()),
+            ..Default::default()
+        };
+        assert_eq!(
+            lead(&report),
+            "A personal model of temperature for each of 207 nodes, 6 parameters each, fitted to 2,070 rows with the squared \
+             loss and coupled along 560 edges by the norm2 penalty with λ = 0.1."
+        );
+    }
+}
