@@ -125,6 +125,15 @@ impl Dataset {
         Dataset { offsets, x: Matrix::from_rows(self.dim(), x), y, weight }
     }
 
+    /// The dataset with entry `x` of feature `j` replaced by `f(j, x)`.
+    pub fn map_features(&self, f: impl Fn(usize, f64) -> f64) -> Dataset {
+        let mut mapped = self.clone();
+        for row in mapped.x.as_mut_slice().chunks_exact_mut(self.dim()) {
+            row.iter_mut().enumerate().for_each(|(j, x)| *x = f(j, *x));
+        }
+        mapped
+    }
+
     /// The dataset with every label replaced by `f` of it.
     pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
         self.y.iter_mut().for_each(|y| *y = f(*y));

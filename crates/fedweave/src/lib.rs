@@ -3,6 +3,7 @@
 pub mod baseline;
 pub mod certificate;
 pub mod cluster;
+pub mod compare;
 pub mod dataset;
 pub mod error;
 pub mod graph;
@@ -13,6 +14,7 @@ pub mod matrix;
 pub mod penalty;
 pub mod problem;
 mod random;
+pub mod scaling;
 mod scratch;
 pub mod solve;
 pub mod split;

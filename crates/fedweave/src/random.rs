@@ -17,6 +17,7 @@ pub(crate) enum Purpose {
     ClusterCentres,
     LocalData,
     HeldOutRows,
+    Shuffle,
 }
 
 /// Stream `index` (usually a node) of a purpose.

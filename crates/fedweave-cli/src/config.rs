@@ -1,0 +1,281 @@
+//! What the user wrote, on the command line and in a config file: the same names, one definition.
+//!
+//! Both are read into a [`RawConfig`], the command line on top; [`Plan`](crate::plan::Plan) then says what it means.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// Everything `fit` and `compare` can be told. A flag `--huber-delta` is the key `huber-delta` of the config file.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RawConfig {
+    /// Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip
+    #[arg(value_name = "NODES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<PathBuf>,
+
+    /// Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edges: Option<PathBuf>,
+    /// Instead of a file of edges: join every node with its K nearest, by the columns of --by
+    #[arg(long, value_name = "K", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knn: Option<usize>,
+    /// Columns with the position of a node, for --knn and the map, e.g. lat,lon
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Vec<String>>,
+    /// Distance for --knn: great-circle (the default for lat,lon) or euclidean
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Table with one row per node, e.g. with its position
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_info: Option<PathBuf>,
+    /// Column that names the node of a row [default: node]
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Column to predict
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Columns to predict from [default: all other numeric columns]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<Vec<String>>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Vec<String>>,
+    /// Text columns to turn into one 0/1 column per value
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_hot: Option<Vec<String>>,
+    /// Column with row weights
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
+    /// Missing values: error, drop (the rows) or mean (of the column) [default: error]
+    #[arg(long, value_name = "RULE", help_heading = "Data")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Scale features to mean 0 and deviation 1 over the training rows
+    #[arg(long, help_heading = "Data")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub standardize: bool,
+    /// Make errors of: nodes without rows, nodes without edges, nodes with neither
+    #[arg(long, help_heading = "Data")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub strict: bool,
+
+    /// squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<String>,
+    /// Column that names the loss of each node, where nodes differ
+    #[arg(long, value_name = "COLUMN", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_column: Option<String>,
+    /// Threshold of the Huber loss [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huber_delta: Option<f64>,
+    /// Level of the quantile loss [default: 0.5]
+    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<f64>,
+    /// Adds RIDGE |w|^2 at nodes with rows, sparing the intercept; `compare` chooses from a list [default: 0]
+    #[arg(long, value_name = "RIDGE", value_delimiter = ',', help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ridge: Option<Vec<f64>>,
+    /// No intercept
+    #[arg(long, help_heading = "Model")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_intercept: bool,
+    /// equal: every node counts the same; rows: every row counts the same [default: equal]
+    #[arg(long, value_name = "RULE", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_weight: Option<String>,
+    /// norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<String>,
+    /// Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty_matrix: Option<PathBuf>,
+    /// One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable
+    #[arg(long, value_name = "BLOCK", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<Vec<String>>,
+    /// Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]
+    #[arg(long, value_name = "LAMBDA", help_heading = "Model", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<Lambda>,
+    /// Values of lambda to choose from [default: a geometric grid from the data]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda_grid: Option<Vec<f64>>,
+    /// minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]
+    #[arg(long, value_name = "RULE", help_heading = "Model")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda_rule: Option<String>,
+
+    /// Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
+    /// Rows of every node to train with; with it, what is left after validation is for testing
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<f64>,
+    /// Rows held out of every node to test [default of compare: 0.2]
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<f64>,
+    /// random: drawn separately per node; last: the last rows of every node [default: random]
+    #[arg(long, value_name = "RULE", help_heading = "Held-out rows")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
+    /// Hold out the same values of this column (e.g. dates) at all nodes
+    #[arg(long, value_name = "COLUMN", help_heading = "Held-out rows")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split_by: Option<String>,
+    /// Column that orders the rows of a node in time, for --split last [default: order of the file]
+    #[arg(long, value_name = "COLUMN", help_heading = "Held-out rows")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// compare: number of splits to average over [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Held-out rows")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub splits: Option<usize>,
+    /// Seed of everything random [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Held-out rows")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+
+    /// auto or primal-dual [default: auto]
+    #[arg(long, value_name = "NAME", help_heading = "Solver")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
+    /// Stop at certified_gap <= TOL * max(1, |objective|); without a certificate, at kkt_residual <= TOL [default: 1e-6]
+    #[arg(long, value_name = "TOL", help_heading = "Solver", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Stop after N iterations [default: 100000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<usize>,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Solver", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<f64>,
+    /// Stop when the objective changes by less than this, relatively, between two checks
+    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective_decrease: Option<f64>,
+    /// Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_ratio: Option<f64>,
+    /// Number of threads; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+    /// Continue from the checkpoint in this run directory
+    #[arg(long, value_name = "DIR", help_heading = "Solver")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<PathBuf>,
+
+    /// Run directory to write: parameters, clusters, history, summary, config, report
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out: Option<PathBuf>,
+    /// Replace an existing run directory
+    #[arg(long, help_heading = "Output")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub overwrite: bool,
+    /// Print one JSON object instead of words
+    #[arg(long, help_heading = "Output")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub json: bool,
+    /// Title of the report
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where the data come from, for the report
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+
+    /// Read these settings from a TOML file; flags given here come first
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A number or `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Lambda {
+    /// This value.
+    Fixed(f64),
+    /// Chosen on held-out rows.
+    Auto(Auto),
+}
+
+/// The word `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Auto {
+    /// `auto`.
+    Auto,
+}
+
+impl FromStr for Lambda {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Lambda::Auto(Auto::Auto)),
+            _ => text.parse().map(Lambda::Fixed).map_err(|_| format!("`{text}` is neither a number nor `auto`")),
+        }
+    }
+}
+
+impl RawConfig {
+    /// The flags over the config file they name, if any.
+    pub fn resolve(self) -> Result<RawConfig> {
+        let Some(path) = &self.config else { return Ok(self) };
+        let mut merged = toml::Table::try_from(read(path)?)?;
+        merged.extend(toml::Table::try_from(&self)?);
+        Ok(RawConfig { config: self.config, ..merged.try_into()? })
+    }
+
+    /// The settings as a config file.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(toml::to_string(self)?)
+    }
+}
+
+fn read(path: &Path) -> Result<RawConfig> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        // The first line says what is wrong; the rest repeats the file.
+        let what = error.message().lines().next().unwrap_or_default();
+        anyhow!("{shown}:{line}: {what}; keys are the long flags of `fedweave fit --help` without the dashes")
+    })
+}

@@ -1,0 +1,157 @@
+//! Does the network help? Local-only, one global model, networked, and networked over a shuffled graph, each tuned on
+//! validation rows and judged on test rows that nothing was chosen with.
+
+use rand::seq::SliceRandom;
+
+use crate::baseline;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::loss::{Family, LossOptions, LossSpec};
+use crate::matrix::Matrix;
+use crate::penalty::Penalty;
+use crate::problem::Problem;
+use crate::random::{Purpose, stream};
+use crate::scaling::Scaling;
+use crate::solve::{Record, Settings, Watch};
+use crate::split::{Part, Split};
+use crate::tune::{Errors, Rule, Tuning, lambda_grid, tune};
+
+/// What is compared: one loss, one penalty, one graph, and the grids each method may choose from.
+pub struct Comparison<'a> {
+    /// The loss of all nodes.
+    pub family: Family,
+    /// Its options; the ridge is taken from `ridges`.
+    pub options: LossOptions,
+    /// Ridges every method chooses from on validation rows.
+    pub ridges: &'a [f64],
+    /// Makes the penalty.
+    pub penalty: &'a dyn Fn() -> Result<Box<dyn Penalty>>,
+    /// Values of `lambda`; `None` for the default grid.
+    pub lambdas: Option<&'a [f64]>,
+    /// Rule for `lambda`.
+    pub rule: Rule,
+    /// Standardise features with the pooled training rows.
+    pub standardize: bool,
+    /// The last feature is an intercept.
+    pub intercept: bool,
+    /// How accurately to solve.
+    pub settings: Settings,
+}
+
+/// One method, tuned and judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Errors on test rows, by node.
+    pub test: Errors,
+    /// Mean error on validation rows.
+    pub validation: f64,
+    /// The chosen ridge.
+    pub ridge: f64,
+    /// The chosen `lambda`, for networked methods.
+    pub lambda: Option<f64>,
+    /// The models, in original features.
+    pub w: Matrix,
+}
+
+/// One method per field, all on the same split.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Every node alone.
+    pub local: Judged,
+    /// One model for all.
+    pub global: Judged,
+    /// The network as given.
+    pub networked: Judged,
+    /// The same graph with its nodes renamed at random: gains it shares are not due to this graph.
+    pub shuffled: Judged,
+}
+
+/// The parts of a split, ready for training and judging.
+struct Parts {
+    train: Dataset,
+    validation: Dataset,
+    test: Dataset,
+    scaling: Option<Scaling>,
+}
+
+impl Comparison<'_> {
+    /// Runs all methods on one split. `watch` is told the name of the method at work and may stop it.
+    pub fn run(
+        &self, graph: &Graph, data: &Dataset, split: &Split, seed: u64, watch: &mut dyn FnMut(&'static str, &Record) -> Watch,
+    ) -> Result<Outcome> {
+        let parts = self.parts(data, split);
+        let mut name: Vec<usize> = (0..graph.nodes()).collect();
+        name.shuffle(&mut stream(seed, Purpose::Shuffle, 0));
+        Ok(Outcome {
+            local: self.best(&parts, |ridge| {
+                let w = baseline::local(&LossSpec::Same(self.family), parts.train.clone(), &self.with(ridge))?;
+                Ok((w, None))
+            })?,
+            global: self.best(&parts, |ridge| {
+                let w = baseline::global(self.family, &parts.train, &self.with(ridge))?;
+                Ok((Matrix::from_rows(w.len(), w.repeat(graph.nodes())), None))
+            })?,
+            networked: self.best(&parts, |ridge| self.networked(graph, &parts, ridge, &mut |r| watch("networked", r)))?,
+            shuffled: {
+                let shuffled = graph.renamed(&name);
+                self.best(&parts, |ridge| self.networked(&shuffled, &parts, ridge, &mut |r| watch("shuffled", r)))?
+            },
+        })
+    }
+
+    fn with(&self, ridge: f64) -> LossOptions {
+        LossOptions { ridge, ..self.options }
+    }
+
+    fn parts(&self, data: &Dataset, split: &Split) -> Parts {
+        let part = |p: Part| data.select(&split.mask(p));
+        let train = part(Part::Train);
+        let scaling = self.standardize.then(|| Scaling::of(&train, self.intercept));
+        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
+        let (validation, test) = (scaled(part(Part::Validation)), scaled(part(Part::Test)));
+        Parts { train: scaled(train), validation, test, scaling }
+    }
+
+    /// The plain mean of the pointwise loss, without ridge.
+    fn errors(&self, data: &Dataset, w: &Matrix) -> Result<Errors> {
+        let loss = self.family.build(data.clone(), &LossOptions::default())?;
+        Ok(Errors::of(&*loss, w))
+    }
+
+    /// Trains for every ridge, keeps the one with the smallest validation error, judges it on the test rows.
+    fn best(&self, parts: &Parts, mut train: impl FnMut(f64) -> Result<(Matrix, Option<f64>)>) -> Result<Judged> {
+        let mut best: Option<(f64, f64, Matrix, Option<f64>)> = None;
+        for &ridge in self.ridges {
+            let (w, lambda) = train(ridge)?;
+            let error = self.errors(&parts.validation, &w)?.mean().unwrap_or(f64::INFINITY);
+            if best.as_ref().is_none_or(|b| error < b.0) {
+                best = Some((error, ridge, w, lambda));
+            }
+        }
+        let (validation, ridge, mut w, lambda) = best.expect("there is at least one ridge");
+        let test = self.errors(&parts.test, &w)?;
+        if let Some(scaling) = &parts.scaling {
+            scaling.restore(&mut w);
+        }
+        Ok(Judged { test, validation, ridge, lambda, w })
+    }
+
+    fn networked(
+        &self, graph: &Graph, parts: &Parts, ridge: f64, watch: &mut dyn FnMut(&Record) -> Watch,
+    ) -> Result<(Matrix, Option<f64>)> {
+        let loss = self.family.build(parts.train.clone(), &self.with(ridge))?;
+        let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;
+        let grid = match self.lambdas {
+            Some(grid) => grid.to_vec(),
+            None => lambda_grid(&mut problem, &self.settings)?,
+        };
+        let plain = LossOptions::default();
+        let (train, validation) =
+            (self.family.build(parts.train.clone(), &plain)?, self.family.build(parts.validation.clone(), &plain)?);
+        let tuning: Tuning =
+            tune(&mut problem, &*train, &*validation, &grid, self.rule, &self.settings, &mut |_, r| watch(r))?;
+        let best = tuning.best();
+        Ok((best.w.clone(), Some(best.lambda)))
+    }
+}
