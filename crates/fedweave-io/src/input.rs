@@ -19,14 +19,14 @@ pub use rows::{Rows, load_rows};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
 
 use crate::edges::EdgeList;
-use crate::error::{IoError, Place};
+use crate::error::{At, IoError, Place};
 use crate::table::Table;
 use attributes::NodeInfo;
 use nodes::NodeSet;
 use roles::Roles;
 
 /// What the files say.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Input {
     /// All nodes, in byte order; a node's position is its index everywhere else.
     pub names: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Input {
     /// What the user should know.
     pub notices: Notices,
     source: Place,
-    at: fn(u64) -> crate::error::At,
+    at: fn(u64) -> At,
 }
 
 /// Not wrong, but worth a word.
