@@ -4,7 +4,6 @@ mod attributes;
 mod encoding;
 mod levels;
 mod missing;
-mod nearest_interim;
 mod neighbours;
 mod nodes;
 mod roles;

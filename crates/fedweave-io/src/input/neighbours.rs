@@ -1,9 +1,9 @@
 //! A graph from coordinates: every node with its `k` nearest.
 
+use fedweave::graph::{great_circle_points, k_nearest};
 use fedweave::{Graph, Matrix};
 
 use super::attributes::{Coordinates, latitude_longitude};
-use super::nearest_interim::{nearest_graph, unit_vectors};
 use super::spec::{InputSpec, Metric};
 use crate::error::IoError;
 use crate::fault::Fault;
@@ -21,10 +21,10 @@ pub(super) fn graph(
     check_complete(coordinates, names)?;
     let metric = spec.metric.unwrap_or(if coordinates.geographic { Metric::GreatCircle } else { Metric::Euclidean });
     match metric {
-        Metric::Euclidean => Ok(nearest_graph(&coordinates.values, k)?),
+        Metric::Euclidean => Ok(k_nearest(&coordinates.values, k)?),
         Metric::GreatCircle => {
             let latlon = on_globe(coordinates, names)?;
-            Ok(nearest_graph(&unit_vectors(&latlon), k)?)
+            Ok(k_nearest(&great_circle_points(&latlon)?, k)?)
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 12] = [
+pub const RUN_FILES: [&str; 14] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -23,6 +23,8 @@ pub const RUN_FILES: [&str; 12] = [
     "checkpoint.bin",
     "path.csv",
     "compare.csv",
+    "lambda.csv",
+    "report.json",
     "predictions.csv",
     "validation.csv",
 ];

@@ -1,0 +1,287 @@
+//! `fedweave fit`: files in, personal models out.
+
+use anyhow::{Context, Result, bail};
+use fedweave::cluster::{Clusters, clusters};
+use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::problem::Problem;
+use fedweave::scaling::Scaling;
+use fedweave::solve::{Settings, Solution, Start, Status, components_without_minimiser, solve};
+use fedweave::split::{Part, Split, split};
+use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
+use fedweave::{Dataset, baseline};
+use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
+
+use crate::Exit;
+use crate::config::RawConfig;
+use crate::plan::Plan;
+use crate::progress::{Watcher, catch_interrupts, use_threads};
+use crate::story;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fedweave fit nodes.csv --edges edges.csv --target y --out run
+  fedweave fit nodes.csv --edges edges.csv --target y --lambda 0.1 --penalty squared --json
+  fedweave fit stations.csv --node station --target temp --knn 4 --by lat,lon --validation 0.3
+  fedweave fit points.csv --edges edges.csv --loss point --lambda 2      convex clustering
+  fedweave fit visits.csv --edges wards.graphml --target sick --loss logistic --ridge 0.001
+  fedweave fit --config run/config.toml --lambda 0.5                     an earlier run, changed
+
+Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
+
+/// Everything there is to say about a finished fit.
+pub struct Fit {
+    pub plan: Plan,
+    pub input: Input,
+    pub loss: LossSpec,
+    pub penalty: &'static str,
+    pub lambda: f64,
+    pub solution: Solution,
+    pub clusters: Clusters,
+    pub seconds: f64,
+    /// Models in the units of the input.
+    pub parameters: Matrix,
+    pub rows_trained: usize,
+    pub train: Errors,
+    pub held_out: Option<HeldOut>,
+    pub tuning: Option<Tuning>,
+}
+
+/// How models that never saw the held-out rows do on them.
+pub struct HeldOut {
+    pub split: Split,
+    pub validation: Errors,
+    pub local: Errors,
+    pub global: Option<Errors>,
+}
+
+/// Runs the command.
+pub fn run(raw: RawConfig) -> Result<Exit> {
+    let plan = Plan::fit(raw.resolve()?)?;
+    use_threads(plan.raw.threads);
+    // An existing folder must be refused before the work, not after it.
+    let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
+    let fit = fit(plan)?;
+    let written = writer.map(|writer| story::write_run(&fit, writer)).transpose()?;
+    if fit.plan.raw.json {
+        println!("{}", story::summary(&fit));
+    } else {
+        story::print(&fit, written.as_deref());
+    }
+    Ok(exit(fit.solution.status))
+}
+
+/// The exit code of a status.
+pub fn exit(status: Status) -> Exit {
+    match status {
+        Status::Converged | Status::Stalled => Exit::Done,
+        Status::Interrupted => Exit::Interrupted,
+        Status::IterationLimit | Status::TimeLimit | Status::NoMinimiser | Status::Diverged => Exit::Unfinished,
+    }
+}
+
+/// Reads, chooses lambda if asked to, and fits.
+pub fn fit(plan: Plan) -> Result<Fit> {
+    catch_interrupts();
+    let input = load(&plan.input)?;
+    if plan.raw.strict {
+        refuse_lonely_nodes(&input)?;
+    }
+    let loss = plan.loss(&input)?;
+    // All rows are checked once, while their places in the file are known.
+    loss.build(input.data.clone(), &plan.options).map_err(|error| with_place(error, &input))?;
+    let mut tuning = None;
+    let mut held_out = None;
+    let mut lambda = plan.lambda;
+    if let Some(spec) = &plan.split {
+        let split = split(&input.data, input.groups.as_deref(), spec)?;
+        let trial = Trial::new(&plan, &input, &loss, &split);
+        let found = trial.tune(&plan, &input)?;
+        lambda = Some(found.best().lambda);
+        held_out = Some(trial.judge(&plan, split, &found)?);
+        tuning = plan.lambda.is_none().then_some(found);
+    }
+    let lambda = lambda.expect("lambda is given or was chosen");
+    // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
+    let train = match (&held_out, &tuning) {
+        (Some(held), None) => input.data.select(&held.split.mask(Part::Train)),
+        _ => input.data.clone(),
+    };
+    let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
+    let scaled = scaling.as_ref().map_or_else(|| train.clone(), |s| s.apply(&train));
+    refuse_runaway(&plan, &input, &loss, &scaled, lambda)?;
+    let problem = build(&plan, &input, &loss, scaled, lambda)?;
+    let start = resume(&plan, &input, problem.dim())?;
+    let limit = plan.raw.time_limit;
+    let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
+    let solution = solve(&problem, &plan.settings, start, &mut |record| watcher.see(record));
+    let seconds = watcher.finish();
+    let mut parameters = solution.w.clone();
+    match (&scaling, &loss) {
+        (Some(s), LossSpec::Same(Family::Point)) => s.restore_points(&mut parameters),
+        (Some(s), _) => s.restore(&mut parameters),
+        (None, _) => {}
+    }
+    let rows_trained = train.len();
+    let plain = loss.build(train, &LossOptions::default())?;
+    Ok(Fit {
+        clusters: clusters(&problem, &solution.w, &solution.u),
+        penalty: problem.penalty().name(),
+        train: Errors::of(&*plain, &parameters),
+        plan,
+        input,
+        loss,
+        lambda,
+        solution,
+        seconds,
+        parameters,
+        rows_trained,
+        held_out,
+        tuning,
+    })
+}
+
+fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
+    Ok(Problem::build(input.graph.clone(), loss.build(data, &plan.options)?, plan.penalty(input)?, lambda)?)
+}
+
+/// Models trained without the held-out rows.
+struct Trial<'a> {
+    train: Dataset,
+    validation: Dataset,
+    loss: &'a LossSpec,
+    settings: Settings,
+}
+
+impl<'a> Trial<'a> {
+    fn new(plan: &Plan, input: &Input, loss: &'a LossSpec, split: &Split) -> Self {
+        let train = input.data.select(&split.mask(Part::Train));
+        let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
+        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
+        let validation = scaled(input.data.select(&split.mask(Part::Validation)));
+        // Which lambda is best does not depend on the last digits.
+        let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { plan.settings.tolerance.max(1e-5) };
+        Trial { train: scaled(train), validation, loss, settings: Settings { tolerance, ..plan.settings.clone() } }
+    }
+
+    fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {
+        self.loss.build(data.clone(), &LossOptions::default())
+    }
+
+    fn tune(&self, plan: &Plan, input: &Input) -> Result<Tuning> {
+        let mut problem = build(plan, input, self.loss, self.train.clone(), 0.0)?;
+        let grid = match (plan.lambda, &plan.raw.lambda_grid) {
+            (Some(lambda), _) => vec![lambda],
+            (None, Some(grid)) => descending(grid),
+            (None, None) => lambda_grid(&mut problem, &self.settings)?,
+        };
+        let (train, validation) = (self.plain(&self.train)?, self.plain(&self.validation)?);
+        let mut watcher: Option<(usize, Watcher)> = None;
+        let settings = &self.settings;
+        let tuning = tune(&mut problem, &*train, &*validation, &grid, plan.rule, settings, &mut |k, record| {
+            if watcher.as_ref().is_none_or(|(at, _)| *at != k) {
+                let what = format!("lambda {}/{}", k + 1, grid.len());
+                let fresh = Watcher::new(&what, settings.tolerance, settings.iterations_max, plan.raw.time_limit);
+                if let Some((_, old)) = watcher.replace((k, fresh)) {
+                    old.finish();
+                }
+            }
+            watcher.as_mut().expect("made above").1.see(record)
+        })?;
+        if let Some((_, last)) = watcher {
+            last.finish();
+        }
+        Ok(tuning)
+    }
+
+    fn judge(&self, plan: &Plan, split: Split, tuning: &Tuning) -> Result<HeldOut> {
+        let validation = self.plain(&self.validation)?;
+        let local = baseline::local(self.loss, self.train.clone(), &plan.options)?;
+        let global = match self.loss {
+            LossSpec::Same(family) => {
+                let w = baseline::global(*family, &self.train, &plan.options)?;
+                let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
+                Some(Errors::of(&*validation, &all))
+            }
+            LossSpec::PerNode(_) => None,
+        };
+        let best = tuning.best();
+        Ok(HeldOut { split, validation: best.validation.clone(), local: Errors::of(&*validation, &local), global })
+    }
+}
+
+fn descending(grid: &[f64]) -> Vec<f64> {
+    let mut grid = grid.to_vec();
+    grid.sort_by(|a, b| b.total_cmp(a));
+    grid
+}
+
+/// Adds the file and line of a row to an error of the mathematics.
+pub fn with_place(error: fedweave::Error, input: &Input) -> anyhow::Error {
+    use fedweave::Error as E;
+    match &error {
+        E::Label { row, label, loss, needs } => {
+            anyhow::anyhow!("{}: label {label} does not fit the {loss} loss, which needs {needs}", input.place(*row))
+        }
+        E::NotFinite { row, what } => anyhow::anyhow!("{}: {what} is not a finite number", input.place(*row)),
+        E::RowWeight { row, weight } => {
+            anyhow::anyhow!("{}: row weight {weight}; weights must be zero or positive", input.place(*row))
+        }
+        E::Scale { column, size } => {
+            let name = input.features.get(*column).map_or("the target", String::as_str);
+            anyhow::anyhow!(
+                "column `{name}` has entries of size {size:e}; squares of that leave the range of double precision: \
+                 rescale the column or give --standardize"
+            )
+        }
+        _ => anyhow::Error::new(error),
+    }
+}
+
+fn refuse_lonely_nodes(input: &Input) -> Result<()> {
+    let notices = &input.notices;
+    let lists = [
+        (&notices.nodes_with_neither, "neither rows nor edges"),
+        (&notices.nodes_without_rows, "no rows"),
+        (&notices.nodes_without_edges, "no edges"),
+    ];
+    for (names, what) in lists {
+        if let Some(first) = names.first() {
+            bail!("--strict: {} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict", names.len());
+        }
+    }
+    Ok(())
+}
+
+/// Losses that decrease for ever are refused, not iterated for ever.
+fn refuse_runaway(plan: &Plan, input: &Input, loss: &LossSpec, data: &Dataset, lambda: f64) -> Result<()> {
+    let LossSpec::Same(family) = loss else { return Ok(()) };
+    let bad = components_without_minimiser(*family, data, &input.graph, lambda, &plan.options)?;
+    if let Some(&node) = bad.first() {
+        let remedy = match plan.options.ridge > 0.0 {
+            true => "all its labels are alike, so the intercept grows without bound: give --no-intercept, or connect it",
+            false => "its labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001",
+        };
+        bail!("the {family} loss has no minimiser on the component of node `{}` ({} such): {remedy}", input.names[node], bad.len());
+    }
+    Ok(())
+}
+
+fn resume(plan: &Plan, input: &Input, dim: usize) -> Result<Option<Start>> {
+    let Some(dir) = &plan.raw.resume else { return Ok(None) };
+    let path = dir.join("checkpoint.bin");
+    let checkpoint = Checkpoint::read(&path, &input.names, &input.graph, dim)
+        .with_context(|| format!("--resume {}: no usable checkpoint", dir.display()))?;
+    Ok(Some(Start { w: checkpoint.w, u: checkpoint.u, step_ratio: checkpoint.step_ratio }))
+}
+
+/// What a later run needs to go on from here.
+pub fn checkpoint(fit: &Fit) -> Checkpoint {
+    Checkpoint {
+        problem: fingerprint(&fit.input.names, &fit.input.graph),
+        iteration: fit.solution.iterations as u64,
+        step_ratio: fit.solution.step_ratio,
+        w: fit.solution.w.clone(),
+        u: fit.solution.u.clone(),
+    }
+}

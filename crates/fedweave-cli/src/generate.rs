@@ -1,0 +1,188 @@
+//! `fedweave generate`: data with known truth.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+use fedweave::synthetic::{Labels, Network, Options, Prototypes, Synthetic, generate};
+
+use crate::Exit;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fedweave generate data                                    two clusters, 200 nodes, linear regression
+  fedweave generate data --network geometric --nodes 100000 --neighbours 8 --dim 10 --rows 10
+  fedweave generate data --network chain --nodes 50 --clusters 3 --dim 2 --noise 0.1
+  fedweave generate data --labels logistic --mixing 0.3 --skew 1        not identically distributed
+
+Writes nodes.csv, edges.csv, truth.csv (true parameters and cluster of every node) and, for the geometric
+network, node_info.csv with positions.";
+
+/// Write data with known truth
+#[derive(Args)]
+pub struct GenerateArgs {
+    /// Folder to write; must not exist
+    out: PathBuf,
+    /// How nodes are joined
+    #[arg(long, value_enum, default_value_t = NetworkName::Sbm)]
+    network: NetworkName,
+    /// Number of nodes
+    #[arg(long, default_value_t = 200)]
+    nodes: usize,
+    /// Number of clusters
+    #[arg(long, default_value_t = 2)]
+    clusters: usize,
+    /// Features of a row
+    #[arg(long, default_value_t = 10)]
+    dim: usize,
+    /// Rows of a node
+    #[arg(long, default_value_t = 10)]
+    rows: usize,
+    /// sbm: probability of an edge inside a cluster
+    #[arg(long, default_value_t = 0.5)]
+    p_in: f64,
+    /// sbm: probability of an edge between clusters
+    #[arg(long, default_value_t = 0.01)]
+    p_out: f64,
+    /// chain: weight of the edges between clusters
+    #[arg(long, default_value_t = 1.0)]
+    between: f64,
+    /// geometric: number of nearest neighbours
+    #[arg(long, default_value_t = 8)]
+    neighbours: usize,
+    /// Kind of target
+    #[arg(long, value_enum, default_value_t = LabelsName::Linear)]
+    labels: LabelsName,
+    /// Standard deviation of the noise
+    #[arg(long, default_value_t = 1e-3)]
+    noise: f64,
+    /// Size of the true parameters
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// True parameters are 0 or SCALE, with equal probability, instead of normal
+    #[arg(long)]
+    bernoulli: bool,
+    /// Share of nodes without rows
+    #[arg(long, default_value_t = 0.0)]
+    without_rows: f64,
+    /// Share of a random mixture of all clusters in the true parameters of a node
+    #[arg(long, default_value_t = 0.0)]
+    mixing: f64,
+    /// Spread of the mean features of the nodes
+    #[arg(long, default_value_t = 0.0)]
+    skew: f64,
+    /// Seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NetworkName {
+    Sbm,
+    Chain,
+    Geometric,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LabelsName {
+    Linear,
+    Logistic,
+}
+
+pub fn run(args: &GenerateArgs) -> Result<Exit> {
+    ensure!(!args.out.exists(), "{} exists; name a folder that does not", args.out.display());
+    let made = generate(&options(args))?;
+    std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot be made", args.out.display()))?;
+    write(&args.out, "nodes.csv", &nodes_csv(&made))?;
+    write(&args.out, "edges.csv", &edges_csv(&made))?;
+    write(&args.out, "truth.csv", &truth_csv(&made))?;
+    let mut extra = "";
+    if made.coordinates.is_some() {
+        write(&args.out, "node_info.csv", &info_csv(&made))?;
+        extra = " --node-info node_info.csv --by x,y";
+    }
+    println!("{} nodes, {} edges, {} rows in {}", made.graph.nodes(), made.graph.edges(), made.data.len(), args.out.display());
+    let loss = if matches!(args.labels, LabelsName::Logistic) { " --loss logistic --ridge 0.001" } else { "" };
+    println!("try: cd {} && fedweave fit nodes.csv --edges edges.csv --target y{loss}{extra} --out run", args.out.display());
+    Ok(Exit::Done)
+}
+
+fn options(args: &GenerateArgs) -> Options {
+    Options {
+        network: match args.network {
+            NetworkName::Sbm => Network::Blocks { p_in: args.p_in, p_out: args.p_out },
+            NetworkName::Chain => Network::Chain { between: args.between },
+            NetworkName::Geometric => Network::Geometric { neighbours: args.neighbours },
+        },
+        labels: match args.labels {
+            LabelsName::Linear => Labels::Linear,
+            LabelsName::Logistic => Labels::Logistic,
+        },
+        prototypes: if args.bernoulli { Prototypes::Bernoulli } else { Prototypes::Normal },
+        nodes: args.nodes,
+        clusters: args.clusters,
+        dim: args.dim,
+        rows: args.rows,
+        noise: args.noise,
+        scale: args.scale,
+        without_rows: args.without_rows,
+        mixing: args.mixing,
+        skew: args.skew,
+        seed: args.seed,
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// `prefix,x1,x2,...` for a header.
+fn numbered(prefix: &str, letter: &str, d: usize) -> String {
+    (1..=d).fold(prefix.to_owned(), |line, j| line + &format!(",{letter}{j}"))
+}
+
+fn nodes_csv(made: &Synthetic) -> String {
+    let data = &made.data;
+    let mut text = numbered("node", "x", data.dim()) + ",y\n";
+    for node in 0..data.nodes() {
+        for row in data.rows(node) {
+            let _ = write!(text, "n{node}");
+            for v in data.x(row).iter().chain([&data.y()[row]]) {
+                let _ = write!(text, ",{v:.6}");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn edges_csv(made: &Synthetic) -> String {
+    let mut text = String::from("source,target,weight\n");
+    for e in 0..made.graph.edges() {
+        let (i, j) = made.graph.nodes_of(e);
+        let _ = writeln!(text, "n{i},n{j},{}", made.graph.weight(e));
+    }
+    text
+}
+
+fn truth_csv(made: &Synthetic) -> String {
+    let mut text = numbered("node,cluster", "w", made.truth.cols()) + "\n";
+    for node in 0..made.truth.rows() {
+        let _ = write!(text, "n{node},{}", made.cluster[node]);
+        made.truth.row(node).iter().for_each(|v| {
+            let _ = write!(text, ",{v}");
+        });
+        text.push('\n');
+    }
+    text
+}
+
+fn info_csv(made: &Synthetic) -> String {
+    let mut text = String::from("node,x,y\n");
+    for (node, point) in made.coordinates.iter().flat_map(|c| (0..c.rows()).map(move |i| (i, c.row(i)))) {
+        let _ = writeln!(text, "n{node},{:.6},{:.6}", point[0], point[1]);
+    }
+    text
+}

@@ -1,0 +1,112 @@
+//! The command line: arguments, progress, exit codes; nothing else.
+
+mod compare;
+mod config;
+mod demo;
+mod fit;
+mod generate;
+mod graph;
+mod plan;
+mod predict;
+mod progress;
+mod rerun;
+mod story;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  fedweave demo
+      fits 207 weather stations, prints a table, writes fedweave-demo/report.html
+
+  fedweave fit houses.csv --node zip --target price --knn 5 --by lat,lon --out run
+      one model per zip code, coupled with the 5 nearest; lambda chosen on held-out rows
+
+  fedweave fit nodes.csv --edges edges.csv --target y --lambda 0.1 --json
+      a graph from a file, a fixed lambda, the result as JSON
+
+  fedweave compare houses.csv --node zip --target price --knn 5 --by lat,lon --splits 10
+      does the network help? local-only, one global model, networked, shuffled graph
+
+  fedweave predict run new.csv
+      predictions of the models in a run directory
+
+Exit codes: 0 done, 1 stopped before the tolerance (results are written), 2 bad input or failure, 130 interrupted.";
+
+/// A personal model for every node of a network of datasets.
+///
+/// minimise  sum_i L_i(w_i)  +  lambda * sum_e A_e * phi(w_i - w_j)
+#[derive(Parser)]
+#[command(name = "fedweave", version, after_help = EXAMPLES, max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Fit weather stations of Finland, compare, and write fedweave-demo/report.html
+    Demo(demo::DemoArgs),
+    /// Fit a model at every node of a graph
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(Box<config::RawConfig>),
+    /// Local-only, one global model, networked, shuffled graph: errors on held-out rows
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(Box<config::RawConfig>),
+    /// Predict rows of another file with the models of a run directory
+    Predict(predict::PredictArgs),
+    /// Write data with known truth: stochastic block model, chain, geometric graph
+    #[command(after_help = generate::EXAMPLES)]
+    Generate(generate::GenerateArgs),
+    /// Facts about a graph, or a nearest-neighbour graph from a table
+    #[command(subcommand)]
+    Graph(graph::GraphCommand),
+    /// Render the report of a run directory again
+    Report(rerun::ReportArgs),
+    /// Shell completions, to be sourced
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Fit(raw) => fit::run(*raw),
+        Command::Compare(raw) => compare::run(*raw),
+        Command::Predict(args) => predict::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Graph(command) => graph::run(&command),
+        Command::Report(args) => rerun::run(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "fedweave", &mut std::io::stdout());
+            Ok(Exit::Done)
+        }
+    };
+    match outcome {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(Exit::Failure as u8)
+        }
+    }
+}
+
+/// The reader of our output went away (`fedweave ... | head`): not our failure.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// How a command ended, as an exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Done = 0,
+    Unfinished = 1,
+    Failure = 2,
+    Interrupted = 130,
+}

@@ -1,0 +1,373 @@
+//! What is said about a fit: on the terminal, as JSON, in the run directory, in the report.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use fedweave::loss::{Family, LossSpec};
+use fedweave::matrix::dot;
+use fedweave::solve::Status;
+use fedweave::split::{Part, Share, SplitRule, SplitSpec};
+use fedweave::tune::Rule;
+use fedweave_io::{Input, RunWriter};
+use fedweave_report as report;
+use fedweave_report::{Report, render};
+use serde_json::{Value, json};
+
+use crate::fit::{Fit, checkpoint};
+use crate::predict::Model;
+
+/// Reports draw at most this many nodes; larger networks are sampled evenly.
+const NODES_DRAWN: usize = 4000;
+
+/// The one JSON object of `--json` and `summary.json`.
+pub fn summary(fit: &Fit) -> Value {
+    let s = &fit.solution;
+    let notices = &fit.input.notices;
+    json!({
+        "status": status_name(s.status),
+        "solver": "primal-dual",
+        "nodes": fit.input.names.len(),
+        "edges": fit.input.graph.edges(),
+        "rows": fit.rows_trained,
+        "dim": s.w.cols(),
+        "lambda": fit.lambda,
+        "penalty": fit.penalty,
+        "loss": loss_name(&fit.loss),
+        "objective": s.objective,
+        "certified_gap": s.certified_gap,
+        "kkt_residual": s.kkt.residual(),
+        "tolerance": fit.plan.settings.tolerance,
+        "iterations": s.iterations,
+        "seconds": fit.seconds,
+        "clusters": fit.clusters.partition.len(),
+        "saturated_edges": fit.clusters.saturated.iter().filter(|s| **s).count(),
+        "train_error": fit.train.mean(),
+        "validation_error": fit.held_out.as_ref().and_then(|h| h.validation.mean()),
+        "local_error": fit.held_out.as_ref().and_then(|h| h.local.mean()),
+        "global_error": fit.held_out.as_ref().and_then(|h| h.global.as_ref()?.mean()),
+        "train_accuracy": accuracy(fit),
+        "error": error_name(&fit.loss),
+        "split": split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
+        "step_ratio": s.step_ratio,
+        "radius": fedweave::certificate::RADIUS * (1.0 + s.w.max_row_norm()),
+        "nodes_without_rows": notices.nodes_without_rows.len(),
+        "nodes_without_edges": notices.nodes_without_edges.len(),
+        "undetermined_nodes": notices.nodes_with_neither,
+        "rows_dropped": notices.rows_dropped,
+        "cells_filled": notices.cells_filled,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// A few lines for people.
+pub fn print(fit: &Fit, written: Option<&Path>) {
+    let s = &fit.solution;
+    let (n, e) = (fit.input.names.len(), fit.input.graph.edges());
+    println!("{n} nodes, {e} edges, {} rows, {} parameters a node", fit.rows_trained, s.w.cols());
+    for notice in notices(&fit.input) {
+        println!("note: {notice}");
+    }
+    println!("{} loss, {} penalty, lambda {:.6}{}", loss_name(&fit.loss), fit.penalty, fit.lambda, chosen(fit));
+    println!("{}: objective {:.9} after {} iterations, {:.2} s", status_name(s.status), s.objective, s.iterations, fit.seconds);
+    match s.certified_gap {
+        Some(gap) => println!("certified: no models have an objective lower than this by more than {gap:.1e}"),
+        None => println!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
+    }
+    println!("{} clusters of equal models", fit.clusters.partition.len());
+    println!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train.mean()));
+    if let Some(held) = &fit.held_out {
+        println!("  held-out rows: networked {}, local-only {}, global {}", shown(held.validation.mean()), shown(held.local.mean()),
+            shown(held.global.as_ref().and_then(|g| g.mean())));
+        println!("  {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()));
+    }
+    match written {
+        Some(path) => println!("written to {0}, see {0}/report.html", path.display()),
+        None => println!("nothing written; --out DIR keeps parameters, clusters and a report"),
+    }
+}
+
+fn chosen(fit: &Fit) -> &'static str {
+    if fit.tuning.is_some() { " (chosen on held-out rows, then fitted to all rows)" } else { "" }
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or("-".into(), |v| format!("{v:.6}"))
+}
+
+/// Writes the run directory.
+pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
+    let (input, s) = (&fit.input, &fit.solution);
+    writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
+    let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i)).collect();
+    writer.write_clusters(&input.names, &cluster)?;
+    let header = ["iteration", "objective", "certified_gap", "kkt_residual", "stationarity", "feasibility", "complementarity", "step_ratio"];
+    let history = s.history.iter().map(|r| {
+        let gap = r.certified_gap.map_or(String::new(), |g| g.to_string());
+        let k = &r.kkt;
+        let numbers = [k.residual(), k.stationarity, k.feasibility, k.complementarity, r.step_ratio].map(|v| v.to_string());
+        [vec![r.iteration.to_string(), r.objective.to_string(), gap], numbers.to_vec()].concat()
+    });
+    writer.write_csv("history.csv", &header, history)?;
+    if let Some(tuning) = &fit.tuning {
+        let rows = tuning.tried.iter().map(|t| {
+            [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()]
+                .map(|v| v.map_or(String::new(), |v| v.to_string()))
+        });
+        writer.write_csv("lambda.csv", &["lambda", "train_error", "validation_error", "standard_error"], rows)?;
+    }
+    writer.write_json("summary.json", &summary(fit))?;
+    writer.write_json("encoding.json", &Model::of(fit))?;
+    writer.write_text("config.toml", &fit.plan.raw.to_toml()?)?;
+    if s.status != Status::Converged {
+        writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
+    }
+    write_report(&writer, &report_of(fit))?;
+    Ok(writer.finish()?)
+}
+
+/// Writes `report.json` and the page made from it.
+pub fn write_report(writer: &RunWriter, report: &Report) -> Result<()> {
+    writer.write_json("report.json", report)?;
+    writer.write_text("report.html", &render(report)?)?;
+    Ok(())
+}
+
+/// Names of the parameters of a node; several classes have one set each.
+fn parameter_names(fit: &Fit) -> Vec<String> {
+    match fit.loss {
+        LossSpec::Same(Family::Multinomial { .. }) => {
+            let of_class = |class: &String| fit.input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
+            fit.input.classes.iter().flat_map(of_class).collect()
+        }
+        _ => fit.input.features.clone(),
+    }
+}
+
+fn report_of(fit: &Fit) -> Report {
+    let (input, s) = (&fit.input, &fit.solution);
+    let held = fit.held_out.as_ref();
+    let mut report = Report {
+        title: fit.plan.raw.title.clone().unwrap_or_else(|| title(&fit.plan.raw.target, input.names.len())),
+        version: version(),
+        command: command(),
+        what: what(fit),
+        outcome: report::Outcome {
+            status: report_status(s.status),
+            objective: s.objective,
+            certified_gap: s.certified_gap,
+            kkt_residual: Some(s.kkt.residual()),
+            tolerance: fit.plan.settings.tolerance,
+            iterations: s.iterations,
+            seconds: Some(fit.seconds),
+            error_name: error_name(&fit.loss).into(),
+            train_error: fit.train.mean(),
+            validation_error: held.and_then(|h| h.validation.mean()),
+            local_error: held.and_then(|h| h.local.mean()),
+            global_error: held.and_then(|h| h.global.as_ref()?.mean()),
+            baseline_error: None,
+        },
+        notices: notices(input),
+        sources: fit.plan.raw.source.iter().cloned().collect(),
+        history: s.history.iter().map(|r| report::Step { iteration: r.iteration, objective: r.objective, gap: r.certified_gap, kkt: Some(r.kkt.residual()) }).collect(),
+        lambda_curve: lambda_curve(fit),
+        ..Report::default()
+    };
+    draw(&mut report, input, |i| report::Node {
+        cluster: Some(fit.clusters.partition.part(i)),
+        train_error: fit.train.by_node[i],
+        validation_error: held.and_then(|h| h.validation.by_node[i]),
+        local_error: held.and_then(|h| h.local.by_node[i]),
+        global_error: held.and_then(|h| h.global.as_ref()?.by_node[i]),
+        parameters: fit.parameters.row(i).to_vec(),
+        ..Default::default()
+    }, &fit.clusters.saturated);
+    let sizes = fit.clusters.partition.sizes();
+    let mut models = fedweave::Matrix::zeros(sizes.len(), fit.parameters.cols());
+    for i in 0..input.names.len() {
+        let part = fit.clusters.partition.part(i);
+        fedweave::matrix::axpy(1.0 / sizes[part] as f64, fit.parameters.row(i), models.row_mut(part));
+    }
+    report.clusters = sizes.iter().enumerate().map(|(c, &size)| report::Cluster { size, model: models.row(c).to_vec() }).collect();
+    report
+}
+
+/// Puts nodes, edges and coordinates into a report, sampled if there are too many to draw.
+pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, saturated: &[bool]) {
+    let n = input.names.len();
+    let step = n.div_ceil(NODES_DRAWN).max(1);
+    if step > 1 {
+        report.notices.push(format!("the picture and the table show every {step}th of the {n} nodes"));
+    }
+    let geographic = input.coordinates.as_ref().map(|c| c.geographic);
+    report.coordinates = match (geographic, input.coordinates.as_ref().map(|c| c.values.cols())) {
+        (Some(true), _) => report::Coordinates::Geographic,
+        (Some(false), Some(2)) => report::Coordinates::Plane,
+        _ => report::Coordinates::None,
+    };
+    let place = |i: usize| -> (Option<f64>, Option<f64>) {
+        let Some(c) = input.coordinates.as_ref().filter(|c| c.values.cols() == 2) else { return (None, None) };
+        let row = c.values.row(i);
+        let known = |v: f64| v.is_finite().then_some(v);
+        // Latitude comes first by custom, unless the columns say otherwise.
+        let first_is_x = !c.geographic || c.names[0].to_lowercase().starts_with("lo") || c.names[0].to_lowercase().starts_with("ln");
+        if first_is_x { (known(row[0]), known(row[1])) } else { (known(row[1]), known(row[0])) }
+    };
+    report.nodes = (0..n).step_by(step).map(|i| {
+        let (x, y) = place(i);
+        report::Node { name: input.names[i].clone(), rows: input.data.rows(i).len(), x, y, ..node(i) }
+    }).collect();
+    report.edges = (0..input.graph.edges()).filter_map(|e| {
+        let (i, j) = input.graph.nodes_of(e);
+        let drawn = i % step == 0 && j % step == 0;
+        drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), saturated: saturated.get(e).copied().unwrap_or(false) })
+    }).collect();
+}
+
+fn what(fit: &Fit) -> report::What {
+    report::What {
+        loss: loss_name(&fit.loss).into(),
+        penalty: fit.penalty.into(),
+        lambda: fit.lambda,
+        solver: "primal-dual".into(),
+        dim: fit.solution.w.cols(),
+        nodes: fit.input.names.len(),
+        edges: fit.input.graph.edges(),
+        rows: fit.rows_trained,
+        rows_held_out: fit.held_out.as_ref().map_or(0, |h| h.split.part.iter().filter(|p| **p != Part::Train).count()),
+        features: parameter_names(fit),
+        target: fit.plan.raw.target.clone(),
+        split: split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
+    }
+}
+
+fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
+    let tuning = fit.tuning.as_ref()?;
+    let point = |t: &fedweave::tune::Tried| report::LambdaPoint {
+        lambda: t.lambda,
+        train: t.train.mean(),
+        validation: t.validation.mean(),
+        standard_error: t.validation.standard_error(),
+    };
+    let rule = match fit.plan.rule {
+        Rule::Minimum => "smallest error on held-out rows",
+        Rule::OneStandardError => "largest lambda whose error exceeds the smallest by at most one standard error of the difference",
+    };
+    Some(report::LambdaCurve { points: tuning.tried.iter().map(point).collect(), chosen: fit.lambda, rule: rule.into() })
+}
+
+/// Things the user should know about the data.
+pub fn notices(input: &Input) -> Vec<String> {
+    let n = &input.notices;
+    let mut all = Vec::new();
+    let mut say = |count: usize, text: String| {
+        if count > 0 {
+            all.push(text);
+        }
+    };
+    say(n.nodes_without_rows.len(), format!("{} node(s) have no rows and learn from their neighbours alone", n.nodes_without_rows.len()));
+    say(n.nodes_without_edges.len(), format!("{} node(s) have no edges and learn alone", n.nodes_without_edges.len()));
+    let neither: Vec<&str> = n.nodes_with_neither.iter().take(5).map(String::as_str).collect();
+    say(n.nodes_with_neither.len(), format!("{} node(s) have neither rows nor edges; their models are undetermined and set to zero: {}", n.nodes_with_neither.len(), neither.join(", ")));
+    say(n.rows_dropped, format!("{} row(s) with missing values were dropped", n.rows_dropped));
+    say(n.cells_filled, format!("{} missing value(s) were replaced by the mean of their column", n.cells_filled));
+    all
+}
+
+/// Which rows were held out: always said, because gains depend on it.
+pub fn split_words(spec: Option<&SplitSpec>, by: Option<&str>) -> String {
+    let Some(spec) = spec else { return "no rows were held out".into() };
+    let share = |s: Share| match s {
+        Share::Rows(rows) => format!("{rows}"),
+        Share::Fraction(f) => format!("{:.0} % of the", f * 100.0),
+    };
+    let unit = if spec.rule == SplitRule::Groups { "groups" } else { "rows" };
+    let mut parts = vec![format!("{} {unit} validate", share(spec.validation))];
+    parts.extend(spec.train.map(|s| format!("{} {unit} train", share(s))));
+    parts.extend(spec.test.map(|s| format!("{} {unit} test", share(s))));
+    parts.push("the others ".to_owned() + if spec.train.is_some() { "test" } else { "train" });
+    let how = match spec.rule {
+        SplitRule::Random => "drawn at random, separately for every node: rows held out here may be at times that neighbours train with".into(),
+        SplitRule::Last => "the last rows of every node".into(),
+        SplitRule::Groups => format!("the same values of `{}` for all nodes", by.unwrap_or("the group column")),
+    };
+    format!("split: {} ({how})", parts.join(", "))
+}
+
+fn accuracy(fit: &Fit) -> Option<f64> {
+    let LossSpec::Same(family) = fit.loss else { return None };
+    if !family.is_classifier() {
+        return None;
+    }
+    let data = &fit.input.data;
+    let p = data.dim();
+    let right = |row: usize, w: &[f64]| {
+        let (x, y) = (data.x(row), data.y()[row]);
+        match family {
+            Family::Multinomial { classes } => {
+                let score = |k: usize| dot(x, &w[k * p..(k + 1) * p]);
+                (0..classes).fold(0, |b, k| if score(k) > score(b) { k } else { b }) == y as usize
+            }
+            _ => (dot(x, w) > 0.0) == (y > 0.0),
+        }
+    };
+    let hits: usize = (0..data.nodes()).map(|i| data.rows(i).filter(|r| right(*r, fit.parameters.row(i))).count()).sum();
+    (!data.is_empty()).then(|| hits as f64 / data.len() as f64)
+}
+
+pub fn loss_name(loss: &LossSpec) -> String {
+    match loss {
+        LossSpec::Same(family) => family.to_string(),
+        LossSpec::PerNode(_) => "mixed".into(),
+    }
+}
+
+pub fn error_name(loss: &LossSpec) -> &'static str {
+    match loss {
+        LossSpec::Same(family) => family.error_name(),
+        LossSpec::PerNode(_) => "mean loss",
+    }
+}
+
+pub fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Converged => "converged",
+        Status::Stalled => "objective-decrease",
+        Status::IterationLimit => "iteration-limit",
+        Status::TimeLimit => "time-limit",
+        Status::Interrupted => "interrupted",
+        Status::NoMinimiser => "no-minimiser",
+        Status::Diverged => "diverged",
+    }
+}
+
+fn report_status(status: Status) -> report::Status {
+    match status {
+        Status::Converged | Status::Stalled => report::Status::Converged,
+        Status::IterationLimit => report::Status::IterationLimit,
+        Status::TimeLimit => report::Status::TimeLimit,
+        Status::Interrupted => report::Status::Interrupted,
+        Status::NoMinimiser | Status::Diverged => report::Status::Diverged,
+    }
+}
+
+fn title(target: &Option<String>, nodes: usize) -> String {
+    match target {
+        Some(target) => format!("{target} at {nodes} nodes"),
+        None => format!("{nodes} nodes"),
+    }
+}
+
+/// Name and version of this program.
+pub fn version() -> String {
+    format!("fedweave {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The command line that started this program, quoted for a shell.
+pub fn command() -> String {
+    let quote = |word: String| match word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c)) && !word.is_empty() {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let rest: Vec<String> = std::env::args().skip(1).map(quote).collect();
+    format!("fedweave {}", rest.join(" "))
+}
