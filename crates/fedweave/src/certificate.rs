@@ -18,7 +18,8 @@
 use crate::graph::partition::Partition;
 use crate::loss::FenchelGap;
 use crate::matrix::{Matrix, dot, norm2};
-use crate::problem::{Problem, ordered_sum};
+use crate::parallel::{ordered_map, ordered_sum};
+use crate::problem::Problem;
 use crate::scratch::Scratch;
 use crate::solve::NewtonSystem;
 
@@ -68,7 +69,7 @@ pub fn kkt(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Kkt {
     }
     let (edges, weights) = (problem.graph().edges(), problem.edge_weights());
     let feasibility = (0..edges).map(|e| problem.penalty().excess(e, weights[e], u.row(e))).fold(0.0, nan_max);
-    let complementarity = ordered_sum(edges, |e| edge_gap(problem, w, u, e));
+    let complementarity = ordered_sum(edges, 8 * d, |e| edge_gap(problem, w, u, e));
     // Flows outside the domain are already counted as infeasible.
     let complementarity = if complementarity.is_finite() { complementarity / objective.abs().max(1.0) } else { 0.0 };
     Kkt { stationarity, feasibility, complementarity }
@@ -97,11 +98,11 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
         v.iter_mut().for_each(|v| *v = -*v);
         loss.fenchel_gap(i, w.row(i), v, work)
     };
-    let gaps = crate::problem::ordered_map(problem.nodes(), fenchel);
+    let gaps = ordered_map(problem.nodes(), fenchel);
     let nodes: f64 = gaps.iter().map(|g| g.gap).sum();
     let charge = RADIUS * (1.0 + w.max_row_norm()) * gaps.iter().map(|g| g.residue).sum::<f64>();
     let edges = match problem.lambda() > 0.0 {
-        true => ordered_sum(problem.graph().edges(), |e| edge_gap(problem, w, u, e)),
+        true => ordered_sum(problem.graph().edges(), 8 * d, |e| edge_gap(problem, w, u, e)),
         false => 0.0,
     };
     // The objective itself carries the rounding of its sum.

@@ -11,6 +11,7 @@ pub mod laws;
 mod linalg;
 pub mod loss;
 pub mod matrix;
+mod parallel;
 pub mod penalty;
 pub mod problem;
 mod random;

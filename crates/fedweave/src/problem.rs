@@ -1,16 +1,11 @@
 //! The plus sign: `F(w) = sum_i L_i(w_i) + lambda * sum_e A_e * phi(w_{e+} - w_{e-})`.
 
-use rayon::prelude::*;
-
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::loss::Loss;
 use crate::matrix::{Matrix, norm2};
+use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
-
-/// Rows handled by one task. Sums are taken inside blocks, then over blocks in order, so that they do not
-/// depend on the number of threads.
-pub const BLOCK: usize = 128;
 
 /// A problem whose parts fit together; after [`build`](Problem::build) no iteration can meet a wrong size.
 pub struct Problem {
@@ -92,12 +87,12 @@ impl Problem {
 
     /// `sum_i L_i(w_i)`.
     pub fn total_loss(&self, w: &Matrix) -> f64 {
-        ordered_sum(self.nodes(), |i| self.loss.value(i, w.row(i)))
+        ordered_sum(self.nodes(), 16 * self.dim(), |i| self.loss.value(i, w.row(i)))
     }
 
     /// `lambda * sum_e A_e phi(w_i - w_j)`.
     pub fn total_variation(&self, w: &Matrix) -> f64 {
-        ordered_sum(self.graph.edges(), |e| self.weights[e] * self.penalty.value(e, &self.difference(w, e)))
+        ordered_sum(self.graph.edges(), 4 * self.dim(), |e| self.weights[e] * self.penalty.value(e, &self.difference(w, e)))
     }
 
     /// `(D w)_e = w_{e+} - w_{e-}`.
@@ -123,16 +118,4 @@ impl Problem {
     pub fn is_fused(&self, w: &Matrix, edge: usize, tolerance: f64, scale: f64) -> bool {
         norm2(&self.difference(w, edge)) <= tolerance * scale
     }
-}
-
-/// `f(0), f(1), ..., f(n - 1)`, computed on all cores.
-pub fn ordered_map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    (0..n).into_par_iter().with_min_len(BLOCK).map(&f).collect()
-}
-
-/// `sum_{k < n} f(k)` over all cores, with the same rounding for any number of threads.
-pub fn ordered_sum(n: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {
-    let block = |b: usize| (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).sum();
-    let blocks: Vec<f64> = (0..n.div_ceil(BLOCK)).into_par_iter().map(block).collect();
-    blocks.iter().sum()
 }

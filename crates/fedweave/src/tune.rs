@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
-use crate::problem::{Problem, ordered_map};
+use crate::parallel::ordered_map;
+use crate::problem::Problem;
 use crate::solve::{Record, Settings, Solution, Start, Watch, solve};
 
 /// The mean of the node's losses, and what it is made of.

@@ -6,7 +6,8 @@
 use rayon::prelude::*;
 
 use crate::matrix::{Matrix, axpy, dot};
-use crate::problem::{BLOCK, Problem, ordered_sum};
+use crate::parallel::{BLOCK, for_blocks, ordered_sum};
+use crate::problem::Problem;
 use crate::scratch::Scratch;
 
 /// The operator at a primal point `w` and a dual point `y = u + sigma D w` before projection.
@@ -50,10 +51,10 @@ impl<'a> NewtonSystem<'a> {
     /// `flow <- C D x`, with `C = sigma J` and `J` the Jacobian of the projection at `y`.
     pub fn flow(&self, x: &Matrix, flow: &mut Matrix) {
         let (problem, d) = (self.problem, self.problem.dim());
-        flow.as_mut_slice().par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, rows)| {
+        for_blocks(flow.as_mut_slice(), d, |start, rows| {
             let mut work = self.scratch.lock();
             for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-                let edge = block * BLOCK + k;
+                let edge = start + k;
                 let (i, j) = problem.graph().nodes_of(edge);
                 for ((r, a), b) in row.iter_mut().zip(x.row(i)).zip(x.row(j)) {
                     *r = self.sigma * (a - b);
@@ -67,10 +68,10 @@ impl<'a> NewtonSystem<'a> {
     fn apply(&self, x: &Matrix, flow: &mut Matrix, out: &mut Matrix) {
         self.flow(x, flow);
         let (problem, d) = (self.problem, self.problem.dim());
-        out.as_mut_slice().par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, rows)| {
+        for_blocks(out.as_mut_slice(), d, |start, rows| {
             let mut work = self.scratch.lock();
             for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-                let node = block * BLOCK + k;
+                let node = start + k;
                 problem.divergence(flow, node, row);
                 let curved = &mut work[..d];
                 problem.loss().hessian_product(node, self.w.row(node), x.row(node), curved);
@@ -82,10 +83,10 @@ impl<'a> NewtonSystem<'a> {
     fn precondition(&self, r: &Matrix, out: &mut Matrix) {
         let d = self.problem.dim();
         out.as_mut_slice().copy_from_slice(r.as_slice());
-        out.as_mut_slice().par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, rows)| {
+        for_blocks(out.as_mut_slice(), d, |start, rows| {
             let mut work = self.scratch.lock();
             for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-                let node = block * BLOCK + k;
+                let node = start + k;
                 let factor = &self.factors[self.offsets[node]..self.offsets[node + 1]];
                 self.problem.loss().factor_solve(node, self.shift[node], factor, row, &mut work);
             }
@@ -95,7 +96,7 @@ impl<'a> NewtonSystem<'a> {
     /// Solves for `x` until the residual is `tolerance` times the right-hand side, or `steps_max` steps are done.
     pub fn solve(&self, rhs: &Matrix, tolerance: f64, steps_max: usize) -> Matrix {
         let (n, d) = (rhs.rows(), rhs.cols());
-        let inner = |a: &Matrix, b: &Matrix| ordered_sum(n, |i| dot(a.row(i), b.row(i)));
+        let inner = |a: &Matrix, b: &Matrix| ordered_sum(n, d, |i| dot(a.row(i), b.row(i)));
         let mut x = Matrix::zeros(n, d);
         let (mut r, mut z, mut applied) = (rhs.clone(), Matrix::zeros(n, d), Matrix::zeros(n, d));
         let mut flow = Matrix::zeros(self.problem.graph().edges(), d);

@@ -9,11 +9,10 @@
 //! `eta = 1` gives the steps of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
 //! (edges to nodes), so they can run in different processes.
 
-use rayon::prelude::*;
-
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
-use crate::problem::{BLOCK, Problem};
+use crate::parallel::{for_blocks, for_blocks2};
+use crate::problem::Problem;
 use crate::scratch::Scratch;
 
 /// The iterate and everything an iteration needs, allocated once.
@@ -72,9 +71,7 @@ impl<'p> PrimalDual<'p> {
     pub fn update_nodes(&mut self) {
         let (problem, u, tau, prepared, scratch) = (self.problem, &self.u, &self.tau, &self.prepared, &self.scratch);
         let d = problem.dim();
-        let blocks = self.w.as_mut_slice().par_chunks_mut(BLOCK * d).zip(self.over.as_mut_slice().par_chunks_mut(BLOCK * d));
-        blocks.enumerate().for_each(|(block, (w, over))| {
-            let start = block * BLOCK;
+        for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
             let nodes = start..start + w.len() / d;
             over.copy_from_slice(w);
             for (node, row) in nodes.clone().zip(w.chunks_exact_mut(d)) {
@@ -95,8 +92,7 @@ impl<'p> PrimalDual<'p> {
         if problem.lambda() == 0.0 {
             return;
         }
-        self.u.as_mut_slice().par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, u)| {
-            let start = block * BLOCK;
+        for_blocks(self.u.as_mut_slice(), d, |start, u| {
             let edges = start..start + u.len() / d;
             for (edge, row) in edges.clone().zip(u.chunks_exact_mut(d)) {
                 let (i, j) = problem.graph().nodes_of(edge);

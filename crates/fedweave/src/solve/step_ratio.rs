@@ -7,7 +7,8 @@
 
 use super::PrimalDual;
 use crate::matrix::Matrix;
-use crate::problem::{Problem, ordered_sum};
+use crate::parallel::ordered_sum;
+use crate::problem::Problem;
 
 pub struct StepRatio {
     w: Matrix,
@@ -34,8 +35,8 @@ impl StepRatio {
         let distance2 = |a: &Matrix, b: &Matrix, i: usize| -> f64 {
             a.row(i).iter().zip(b.row(i)).map(|(a, b)| (a - b) * (a - b)).sum()
         };
-        let primal = ordered_sum(graph.nodes(), |i| graph.degree(i) as f64 * distance2(&self.w, &method.w, i));
-        let dual = ordered_sum(graph.edges(), |e| distance2(&self.u, &method.u, e));
+        let primal = ordered_sum(graph.nodes(), problem.dim(), |i| graph.degree(i) as f64 * distance2(&self.w, &method.w, i));
+        let dual = ordered_sum(graph.edges(), problem.dim(), |e| distance2(&self.u, &method.u, e));
         let wanted = (primal / (2.0 * dual)).sqrt();
         if wanted > 0.0 && wanted.is_finite() {
             // Half way, on a logarithmic scale.

@@ -1,0 +1,46 @@
+//! Loops over nodes and edges on all cores, with results that do not depend on the number of threads: work is cut into
+//! blocks of fixed size, and sums are taken inside blocks, then over blocks in order.
+
+use rayon::prelude::*;
+
+/// Rows of one block.
+pub const BLOCK: usize = 128;
+
+/// Below this many numbers, waking other threads costs more than it brings.
+const SMALL: usize = 1 << 15;
+
+/// Calls `f(first row, rows)` for every block of rows of length `d`.
+pub fn for_blocks(rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+    if rows.len() < SMALL {
+        rows.chunks_mut(BLOCK * d).enumerate().for_each(|(b, rows)| f(b * BLOCK, rows));
+    } else {
+        rows.par_chunks_mut(BLOCK * d).enumerate().for_each(|(b, rows)| f(b * BLOCK, rows));
+    }
+}
+
+/// Like [`for_blocks`], over two tables of the same shape.
+pub fn for_blocks2(first: &mut [f64], second: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64], &mut [f64]) + Sync) {
+    if first.len() < SMALL {
+        let pairs = first.chunks_mut(BLOCK * d).zip(second.chunks_mut(BLOCK * d));
+        pairs.enumerate().for_each(|(b, (x, y))| f(b * BLOCK, x, y));
+    } else {
+        let pairs = first.par_chunks_mut(BLOCK * d).zip(second.par_chunks_mut(BLOCK * d));
+        pairs.enumerate().for_each(|(b, (x, y))| f(b * BLOCK, x, y));
+    }
+}
+
+/// `f(0), f(1), ..., f(n - 1)`, computed on all cores.
+pub fn ordered_map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    (0..n).into_par_iter().with_min_len(BLOCK).map(&f).collect()
+}
+
+/// `sum_{k < n} f(k)`, where each term costs about `cost` operations.
+pub fn ordered_sum(n: usize, cost: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let block = |b: usize| -> f64 { (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).sum() };
+    let blocks = n.div_ceil(BLOCK);
+    if n * cost < SMALL {
+        return (0..blocks).map(block).sum();
+    }
+    let sums: Vec<f64> = (0..blocks).into_par_iter().map(block).collect();
+    sums.iter().sum()
+}
