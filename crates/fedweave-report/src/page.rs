@@ -178,7 +178,6 @@ fn setup(report: &Report) -> Vec<(&'static str, String)> {
         ("λ", short(what.lambda)),
         ("Solver", what.solver.clone()),
         ("Tolerance", short(report.outcome.tolerance)),
-        ("Held out", what.split.clone()),
         ("Data", report.sources.join(" · ")),
     ];
     entries.into_iter().filter(|(_, value)| !value.is_empty()).collect()
