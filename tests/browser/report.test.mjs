@@ -3,7 +3,7 @@
 // FEDWEAVE_SAMPLES may name a folder with sample pages already made.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -49,11 +49,12 @@ async function visit(name, options, check) {
 const texts = (page, selector) => page.locator(selector).allTextContents();
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-// Where node i is on the screen.
+// Where node i is on the screen, once the page has come to rest there (scrolling hides the tooltip).
 function placeOf(page, i) {
-  return page.evaluate((node) => {
+  return page.evaluate(async (node) => {
     const svg = document.getElementById('net');
     svg.scrollIntoView({ block: 'center' });
+    await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
     const { x, y } = JSON.parse(document.getElementById('data').textContent);
     const box = svg.getBoundingClientRect();
     const scale = box.width / svg.viewBox.baseVal.width;
@@ -165,6 +166,13 @@ describe('report pages', { skip: missing || false }, () => {
     }
     assert.equal(await page.locator('#net .dots').count(), 20);
     assert.ok(await page.locator('#copy').isHidden());
+  }));
+
+  it('keeps the command as it is', () => visit('stations-20', {}, async (page) => {
+    const { command } = JSON.parse(readFileSync(join(folder, 'stations-20.json'), 'utf8'));
+    assert.equal(await page.locator('#command').textContent(), command);
+    await page.locator('#copy').click();
+    await page.waitForFunction(() => /Copied|Selected/.test(document.getElementById('copy').textContent), null, { timeout: 5000 });
   }));
 
   it('leaves out what is not there and claims nothing', () => visit('minimal', {}, async (page) => {

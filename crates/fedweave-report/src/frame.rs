@@ -25,7 +25,7 @@ impl Frame {
         });
         if low[0] > high[0] {
             return Frame {
-                height: WIDTH / ASPECT.1,
+                height: (WIDTH / ASPECT.1).round(),
                 scale: 1.0,
                 middle: [0.0; 2],
             };

@@ -367,8 +367,12 @@ mod tests {
         assert_eq!(cluster_colours(&report), [0, COLOURS]);
         let network = draw(&report, &[0, COLOURS]).unwrap();
         assert_eq!(
-            network.groups.iter().map(|group| group.colour).collect::<Vec<_>>(),
-            [COLOURS, 0]
+            network.dots.iter().map(|dot| dot.colour).collect::<Vec<_>>(),
+            [0, 0, COLOURS]
+        );
+        assert_eq!(
+            network.grounds.iter().map(|ground| ground.colour).collect::<Vec<_>>(),
+            [0]
         );
         assert!(!network.across.is_empty() && !network.inside.is_empty() && network.map.is_none());
     }

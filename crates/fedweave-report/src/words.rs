@@ -175,10 +175,10 @@ pub(crate) fn certificate(outcome: &Outcome) -> Certificate {
 
 fn proven(objective: f64, gap: f64) -> Certificate {
     let digits = digits_to_show(objective, gap);
-    let share = if objective.abs() > 0.0 {
-        format!(", {} of the objective", percent(gap / objective.abs()))
-    } else {
-        String::new()
+    let share = match gap / objective.abs() {
+        share if !share.is_finite() => String::new(),
+        share if share < 1e-4 => format!(", {} times the objective", short(share)),
+        share => format!(", {} of the objective", percent(share)),
     };
     Certificate {
         certified: true,
@@ -256,8 +256,7 @@ mod tests {
 
     #[test]
     fn the_lead_names_the_problem() {
-        let mut report = Report::default();
-        report.what = crate::What {
+        let what = crate::What {
             loss: "squared".into(),
             penalty: "norm2".into(),
             lambda: 0.1,
@@ -267,6 +266,10 @@ mod tests {
             rows: 2070,
             target: Some("temperature".into()),
             ..Default::default()
+        };
+        let report = Report {
+            what,
+            ..Report::default()
         };
         assert_eq!(
             lead(&report),

@@ -157,10 +157,17 @@ function showRamp(bins, letter, diverging) {
   if (clusters) clusters.hidden = Boolean(bins);
   byId('ground').style.display = bins ? 'none' : '';
   if (!bins) return;
-  ramp.firstElementChild.replaceChildren(...Array.from({ length: bins.count }, (_, k) => element('i', letter + k)));
+  ramp.querySelector('p').textContent = rampTitle();
+  ramp.querySelector('.steps').replaceChildren(...Array.from({ length: bins.count }, (_, k) => element('i', letter + k)));
   const show = diverging ? percent : (v) => format(v);
   const texts = [show(bins.low), diverging ? '0' : '', show(bins.high)];
   [...ramp.lastElementChild.children].forEach((span, k) => { span.textContent = texts[k]; });
+}
+
+function rampTitle() {
+  if (mode.parameter !== undefined) return `Parameter ${data.features[mode.parameter]}`;
+  if (mode.key === 'gain') return 'Error saved against the local-only model';
+  return (mode.key === 'train' ? 'Training error' : 'Held-out error') + (data.error_name ? `, ${data.error_name}` : '');
 }
 
 function focusColour(colour) {
@@ -415,6 +422,7 @@ class Table {
     this.sort = { key: null, down: false };
     this.page = 0;
     this.most = this.largestError();
+    this.mostGain = quantile(data.gain.filter(isNumber).map(Math.abs).sort((a, b) => a - b), 0.97) || 1;
     this.collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
     this.heads.forEach((head) => head.firstElementChild.addEventListener('click', () => this.sortBy(head.dataset.key)));
     byId('search').addEventListener('input', () => { this.page = 0; this.arrange(); });
@@ -514,7 +522,7 @@ class Table {
 
   gainBar(value) {
     const bar = element('span', 'mini gain' + (value < 0 ? ' minus' : ''));
-    bar.style.setProperty('--w', (isNumber(value) ? clamp(50 * Math.abs(value), 0, 50) : 0) + '%');
+    bar.style.setProperty('--w', (isNumber(value) ? clamp(50 * Math.abs(value) / this.mostGain, 0, 50) : 0) + '%');
     return bar;
   }
 
