@@ -22,7 +22,7 @@ struct Page<'a> {
     title: &'a str,
     version: &'a str,
     command: &'a str,
-    split: &'a str,
+    held_out: String,
     notices: &'a [String],
     error_name: &'a str,
     lead: String,
@@ -77,7 +77,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         title: &report.title,
         version: &report.version,
         command: &report.command,
-        split: &report.what.split,
+        held_out: words::held_out(&report.what),
         notices: &report.notices,
         error_name: &report.outcome.error_name,
         lead: words::lead(report),
@@ -161,6 +161,21 @@ fn lambda_note(report: &Report) -> String {
         note += " λ = 0 has no place on the logarithmic axis and is not drawn.";
     }
     note
+}
+
+const FEATURES_NAMED: usize = 40;
+
+fn feature_list(report: &Report) -> String {
+    let names = &report.what.features;
+    match names.len() {
+        0 => plural(report.what.dim, "parameter"),
+        n if n <= FEATURES_NAMED => names.join(", "),
+        n => format!(
+            "{} and {} more",
+            names[..FEATURES_NAMED].join(", "),
+            count(n - FEATURES_NAMED)
+        ),
+    }
 }
 
 fn setup(report: &Report) -> Vec<(&'static str, String)> {
