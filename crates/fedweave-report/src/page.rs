@@ -180,14 +180,9 @@ fn feature_list(report: &Report) -> String {
 
 fn setup(report: &Report) -> Vec<(&'static str, String)> {
     let what = &report.what;
-    let features = if what.features.is_empty() {
-        plural(what.dim, "parameter")
-    } else {
-        what.features.join(", ")
-    };
     let entries = [
         ("Target", what.target.clone().unwrap_or_default()),
-        ("Parameters", features),
+        ("Parameters", feature_list(report)),
         ("Loss", what.loss.clone()),
         ("Penalty", what.penalty.clone()),
         ("λ", short(what.lambda)),
