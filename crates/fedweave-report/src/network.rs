@@ -91,9 +91,9 @@ fn missing_words(missing: usize) -> Option<String> {
     }
 }
 
-/// Between 3 pixels for very many nodes and 14 for a few.
+/// Between 2 pixels for very many nodes and 14 for a few.
 fn dot_size(nodes: usize) -> f64 {
-    (34.0 / (nodes as f64).powf(0.27)).clamp(3.0, 14.0).round()
+    (34.0 / (nodes as f64).powf(0.27)).clamp(2.0, 14.0).round()
 }
 
 type Position = (Vec<Option<Point>>, Frame, Option<Map>, String);
