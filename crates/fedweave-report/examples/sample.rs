@@ -98,58 +98,35 @@ fn stations() -> Report {
     report
 }
 
+/// Places in a square whose coordinates the report is not told; the layout has to find the shape again.
 fn large() -> Report {
     let mut noise = Noise(3);
-    let sizes = [420, 340, 280, 220, 170, 140, 110, 90, 70, 55, 40, 30, 20, 15];
-    let models: Vec<Vec<f64>> = sizes
+    let centres: Vec<(f64, f64)> = (0..14).map(|_| (noise.next() * 1.6, noise.next())).collect();
+    let models: Vec<Vec<f64>> = centres
         .iter()
         .map(|_| (0..10).map(|_| 4.0 * noise.next() - 2.0).collect())
         .collect();
-    let mut nodes = Vec::new();
-    for (cluster, &size) in sizes.iter().enumerate() {
-        for _ in 0..size {
-            let name = format!("node-{:04}", nodes.len());
-            nodes.push(noisy_node(&name, cluster, &models[cluster], &mut noise));
-        }
-    }
-    let edges = blocks(&sizes, &mut noise);
+    let place = |noise: &mut Noise| (noise.next() * 1.6, noise.next());
+    let nodes: Vec<Node> = (0..2000)
+        .map(|i| {
+            let (x, y) = place(&mut noise);
+            let distance = |c: &(f64, f64)| (c.0 - x).hypot(c.1 - y);
+            let cluster = (0..14)
+                .min_by(|&a, &b| distance(&centres[a]).total_cmp(&distance(&centres[b])))
+                .unwrap_or(0);
+            let mut node = noisy_node(&format!("node-{i:04}"), cluster, &models[cluster], &mut noise);
+            (node.x, node.y) = (Some(x / 0.45), Some(y));
+            node
+        })
+        .collect();
+    let edges = nearest(&nodes, 7);
     let mut report = fitted("Sample: 2,000 nodes without coordinates", nodes, edges, &models);
+    for node in &mut report.nodes {
+        (node.x, node.y) = (None, None);
+    }
     report.notices = vec!["The numbers of this sample are made up.".into()];
     report.lambda_curve = Some(lambda_curve());
     report
-}
-
-/// Five links a node inside its block, now and then one to a neighbouring block.
-fn blocks(sizes: &[usize], noise: &mut Noise) -> Vec<Edge> {
-    let starts: Vec<usize> = sizes
-        .iter()
-        .scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size)))
-        .collect();
-    let mut edges = Vec::new();
-    for (b, &size) in sizes.iter().enumerate() {
-        let other = (b + 1 + (noise.next() * 3.0) as usize) % sizes.len();
-        for a in 0..size {
-            for step in [1, 2, 3, 9, 10] {
-                edges.push((starts[b] + a, starts[b] + (a + step) % size));
-            }
-            if noise.next() < 0.04 {
-                edges.push((
-                    starts[b] + a,
-                    starts[other] + (noise.next() * sizes[other] as f64) as usize,
-                ));
-            }
-        }
-    }
-    edges.retain(|(i, j)| i != j);
-    edges
-        .into_iter()
-        .map(|(i, j)| Edge {
-            i,
-            j,
-            weight: 1.0,
-            saturated: false,
-        })
-        .collect()
 }
 
 fn noisy_node(name: &str, cluster: usize, model: &[f64], noise: &mut Noise) -> Node {

@@ -61,9 +61,18 @@ impl Axis {
         let (first, last) = (self.low.ceil() as i32, self.high.floor() as i32);
         if last - first >= 1 {
             let stride = (last - first) / most as i32 + 1;
-            let exponents = (first..=last).filter(|e| e.rem_euclid(stride) == 0);
+            let exponents: Vec<i32> = (first..=last).filter(|e| e.rem_euclid(stride) == 0).collect();
+            let plain = exponents.iter().all(|e| (-3..=4).contains(e));
+            let label = |e: i32| {
+                if plain || e == 0 {
+                    number(10f64.powi(e), 1)
+                } else {
+                    power_of_ten(e)
+                }
+            };
             return exponents
-                .filter_map(|e| self.tick(10f64.powi(e), power_of_ten(e)))
+                .iter()
+                .filter_map(|&e| self.tick(10f64.powi(e), label(e)))
                 .collect();
         }
         let (low, high) = (10f64.powf(self.low), 10f64.powf(self.high));
@@ -135,7 +144,7 @@ mod tests {
     #[test]
     fn log_ticks_are_decades() {
         let axis = Axis::log([1e-8, 1.0, 0.0, -1.0, f64::NAN].into_iter(), 0.0).unwrap();
-        assert_eq!(labels(axis, 5), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01", "1"]);
+        assert_eq!(labels(axis, 5), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "10⁻²", "1"]);
         assert_eq!(axis.at(1e-4), Some(50.0));
         assert_eq!(axis.at(0.0), None);
     }

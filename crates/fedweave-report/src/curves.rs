@@ -50,7 +50,7 @@ pub(crate) fn convergence(report: &Report) -> Option<Chart> {
         description:
             "Objective above its best value, certified gap and KKT residual against the iteration, logarithmic".into(),
         x_title: "iteration".into(),
-        y_title: String::new(),
+        y_title: "value, logarithmic".into(),
         x_ticks: axes.x.ticks(5),
         y_ticks: axes.y.ticks(6),
         series: series.collect(),

@@ -97,8 +97,8 @@ pub fn diagnose(errors: &Errors) -> Diagnosis {
         _ => not_comparable(),
     };
     if !errors.converged {
-        let caution = "The solver stopped before its tolerance, so part of these errors may be unfinished optimisation: \
-                       let it run longer before changing the model.";
+        let caution = "The solver stopped before its tolerance, so these models are unfinished: let it run longer before \
+                       changing anything else.";
         diagnosis.advice.insert(0, caution.into());
     }
     diagnosis

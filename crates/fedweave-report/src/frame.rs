@@ -3,7 +3,7 @@
 use crate::layout::Point;
 
 pub(crate) const WIDTH: f64 = 1000.0;
-const MARGIN: f64 = 70.0;
+const MARGIN: f64 = 55.0;
 /// The picture is never taller or flatter than this, whatever the data.
 const ASPECT: (f64, f64) = (0.85, 1.75);
 
@@ -25,13 +25,14 @@ impl Frame {
         });
         if low[0] > high[0] {
             return Frame {
-                height: WIDTH / ASPECT.1,
+                height: (WIDTH / ASPECT.1).round(),
                 scale: 1.0,
                 middle: [0.0; 2],
             };
         }
         let (width, tall) = ((high[0] - low[0]).max(1e-12), (high[1] - low[1]).max(1e-12));
-        let height = WIDTH / (width / tall).clamp(ASPECT.0, ASPECT.1);
+        let ideal = 2.0 * MARGIN + (WIDTH - 2.0 * MARGIN) * tall / width;
+        let height = ideal.clamp(WIDTH / ASPECT.1, WIDTH / ASPECT.0).round();
         let scale = ((WIDTH - 2.0 * MARGIN) / width).min((height - 2.0 * MARGIN) / tall);
         Frame {
             height,

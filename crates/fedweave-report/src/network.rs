@@ -18,8 +18,8 @@ const EDGES_MAX: usize = 60_000;
 /// The picture, ready for the template.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Network {
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
     /// How the positions were found, as a sentence.
     pub(crate) caption: String,
     /// The diameter of a dot in pixels.
@@ -27,20 +27,21 @@ pub(crate) struct Network {
     /// Edges whose ends have the same model, and the others.
     pub(crate) inside: String,
     pub(crate) across: String,
-    pub(crate) groups: Vec<Group>,
+    /// Paths of dots, in drawing order.
+    pub(crate) dots: Vec<Shape>,
+    /// The edges inside each coloured cluster, drawn broad and pale beneath: the ground it covers.
+    pub(crate) grounds: Vec<Shape>,
     pub(crate) map: Option<Map>,
     #[serde(skip)]
     pub(crate) places: Vec<Option<Point>>,
 }
 
-/// The nodes of one colour.
+/// A path of one colour.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Group {
+pub(crate) struct Shape {
     /// The colour, `COLOURS` for grey.
     pub(crate) colour: usize,
-    pub(crate) dots: String,
-    /// The edges inside, drawn broad and pale beneath: the ground the cluster covers.
-    pub(crate) ground: String,
+    pub(crate) path: String,
 }
 
 /// What makes a picture a map.
@@ -66,16 +67,17 @@ pub(crate) fn draw(report: &Report, colours: &[usize]) -> Option<Network> {
         .flatten()
         .collect::<Vec<_>>()
         .join(" ");
-    let groups = groups(report, &places, colours);
+    let (dots, grounds) = (dots(report, &places, colours), grounds(report, &places, colours));
     let dot = dot_size(report.nodes.len());
     Some(Network {
-        width: WIDTH,
-        height: frame.height.round(),
+        width: WIDTH as u32,
+        height: frame.height as u32,
         caption,
         dot,
         inside,
         across,
-        groups,
+        dots,
+        grounds,
         map,
         places,
     })
@@ -89,9 +91,9 @@ fn missing_words(missing: usize) -> Option<String> {
     }
 }
 
-/// Between 3 pixels for very many nodes and 14 for a few.
+/// Between 2 pixels for very many nodes and 14 for a few.
 fn dot_size(nodes: usize) -> f64 {
-    (34.0 / (nodes as f64).powf(0.27)).clamp(3.0, 14.0).round()
+    (34.0 / (nodes as f64).powf(0.27)).clamp(2.0, 14.0).round()
 }
 
 type Position = (Vec<Option<Point>>, Frame, Option<Map>, String);
@@ -259,30 +261,57 @@ pub(crate) fn cluster_colours(report: &Report) -> Vec<usize> {
     colours
 }
 
-fn groups(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Group> {
-    let colour = |i: usize| report.nodes[i].cluster.map_or(COLOURS, |k| colours[k]);
-    let empty = |colour| Group {
-        colour,
-        dots: String::new(),
-        ground: String::new(),
-    };
-    let mut groups: Vec<Group> = (0..=COLOURS).map(empty).collect();
-    for (i, place) in places.iter().enumerate() {
-        if let Some([x, y]) = place {
-            let _ = write!(groups[colour(i)].dots, "M{x:.1} {y:.1}h0");
-        }
+/// Up to this many nodes each dot is a path of its own, so that overlapping dots keep their outlines.
+const SINGLE_DOTS_MAX: usize = 500;
+
+fn node_colour(report: &Report, colours: &[usize], i: usize) -> usize {
+    report.nodes[i].cluster.map_or(COLOURS, |k| colours[k])
+}
+
+fn empty_shapes() -> Vec<Shape> {
+    (0..=COLOURS)
+        .map(|colour| Shape {
+            colour,
+            path: String::new(),
+        })
+        .collect()
+}
+
+fn dots(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Shape> {
+    let placed = places
+        .iter()
+        .enumerate()
+        .filter_map(|(i, place)| place.map(|[x, y]| (i, format!("M{x:.1} {y:.1}h0"))));
+    if places.len() <= SINGLE_DOTS_MAX {
+        return placed
+            .map(|(i, path)| Shape {
+                colour: node_colour(report, colours, i),
+                path,
+            })
+            .collect();
     }
+    let mut shapes = empty_shapes();
+    placed.for_each(|(i, path)| shapes[node_colour(report, colours, i)].path += &path);
+    // Grey first: the colours are drawn on top.
+    shapes.reverse();
+    shapes.retain(|shape| !shape.path.is_empty());
+    shapes
+}
+
+fn grounds(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Shape> {
+    let mut shapes = empty_shapes();
     let stride = report.edges.len().div_ceil(EDGES_MAX).max(1);
     for edge in report.edges.iter().step_by(stride).filter(|edge| !edge.saturated) {
-        let (c, other) = (colour(edge.i), colour(edge.j));
-        if c == other && c < COLOURS {
-            append_edge(&mut groups[c].ground, places[edge.i], places[edge.j]);
+        let (colour, other) = (
+            node_colour(report, colours, edge.i),
+            node_colour(report, colours, edge.j),
+        );
+        if colour == other && colour < COLOURS {
+            append_edge(&mut shapes[colour].path, places[edge.i], places[edge.j]);
         }
     }
-    // Grey first: the colours are drawn on top.
-    groups.reverse();
-    groups.retain(|group| !group.dots.is_empty());
-    groups
+    shapes.retain(|shape| !shape.path.is_empty());
+    shapes
 }
 
 #[cfg(test)]
@@ -338,8 +367,12 @@ mod tests {
         assert_eq!(cluster_colours(&report), [0, COLOURS]);
         let network = draw(&report, &[0, COLOURS]).unwrap();
         assert_eq!(
-            network.groups.iter().map(|group| group.colour).collect::<Vec<_>>(),
-            [COLOURS, 0]
+            network.dots.iter().map(|dot| dot.colour).collect::<Vec<_>>(),
+            [0, 0, COLOURS]
+        );
+        assert_eq!(
+            network.grounds.iter().map(|ground| ground.colour).collect::<Vec<_>>(),
+            [0]
         );
         assert!(!network.across.is_empty() && !network.inside.is_empty() && network.map.is_none());
     }

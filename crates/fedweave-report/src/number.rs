@@ -60,10 +60,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 /// `10⁻³`.
 pub(crate) fn power_of_ten(exponent: i32) -> String {
-    match exponent {
-        -3..=4 => group(&format!("{}", 10f64.powi(exponent))),
-        _ => format!("10{}", superscript(exponent)),
-    }
+    format!("10{}", superscript(exponent))
 }
 
 fn plain(size: f64, digits: usize, exponent: i32) -> String {
@@ -85,9 +82,6 @@ fn trim(text: &str) -> &str {
 }
 
 fn group(digits: &str) -> String {
-    if digits.contains('.') {
-        return digits.into();
-    }
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {
         if k > 0 && (digits.len() - k).is_multiple_of(3) {
@@ -144,7 +138,5 @@ mod tests {
         assert_eq!(duration(0.84), "0.84 s");
         assert_eq!(duration(192.0), "3 min 12 s");
         assert_eq!(power_of_ten(-6), "10⁻⁶");
-        assert_eq!(power_of_ten(-2), "0.01");
-        assert_eq!(power_of_ten(4), "10,000");
     }
 }

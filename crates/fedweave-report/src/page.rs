@@ -22,7 +22,7 @@ struct Page<'a> {
     title: &'a str,
     version: &'a str,
     command: &'a str,
-    split: &'a str,
+    held_out: String,
     notices: &'a [String],
     error_name: &'a str,
     lead: String,
@@ -77,7 +77,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         title: &report.title,
         version: &report.version,
         command: &report.command,
-        split: &report.what.split,
+        held_out: words::held_out(&report.what),
         notices: &report.notices,
         error_name: &report.outcome.error_name,
         lead: words::lead(report),
@@ -163,22 +163,31 @@ fn lambda_note(report: &Report) -> String {
     note
 }
 
+const FEATURES_NAMED: usize = 40;
+
+fn feature_list(report: &Report) -> String {
+    let names = &report.what.features;
+    match names.len() {
+        0 => plural(report.what.dim, "parameter"),
+        n if n <= FEATURES_NAMED => names.join(", "),
+        n => format!(
+            "{} and {} more",
+            names[..FEATURES_NAMED].join(", "),
+            count(n - FEATURES_NAMED)
+        ),
+    }
+}
+
 fn setup(report: &Report) -> Vec<(&'static str, String)> {
     let what = &report.what;
-    let features = if what.features.is_empty() {
-        plural(what.dim, "parameter")
-    } else {
-        what.features.join(", ")
-    };
     let entries = [
         ("Target", what.target.clone().unwrap_or_default()),
-        ("Parameters", features),
+        ("Parameters", feature_list(report)),
         ("Loss", what.loss.clone()),
         ("Penalty", what.penalty.clone()),
         ("λ", short(what.lambda)),
         ("Solver", what.solver.clone()),
         ("Tolerance", short(report.outcome.tolerance)),
-        ("Held out", what.split.clone()),
         ("Data", report.sources.join(" · ")),
     ];
     entries.into_iter().filter(|(_, value)| !value.is_empty()).collect()

@@ -143,7 +143,7 @@ pub struct Node {
     pub name: String,
     /// The rows its model was fitted to.
     pub rows: usize,
-    /// Its cluster, an index into [`Report::clusters`].
+    /// Its cluster, an index into [`Report::clusters`]; cluster `k` is shown as number `k + 1`.
     pub cluster: Option<usize>,
     /// The first coordinate; the longitude if geographic.
     pub x: Option<f64>,

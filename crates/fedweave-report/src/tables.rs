@@ -313,8 +313,6 @@ fn cell(key: &str, value: Option<f64>) -> String {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Legend {
     pub(crate) colour: usize,
-    /// `None`: all the grey ones.
-    pub(crate) cluster: Option<usize>,
     pub(crate) label: String,
     pub(crate) size: String,
 }
@@ -325,28 +323,33 @@ pub(crate) fn legend(report: &Report, colours: &[usize]) -> Vec<Legend> {
     coloured.sort_by_key(|&k| colours[k]);
     let entry = |&k: &usize| Legend {
         colour: colours[k],
-        cluster: Some(k),
         label: format!("Cluster {}", k + 1),
         size: count(report.clusters[k].size),
     };
     let mut legend: Vec<Legend> = coloured.iter().map(entry).collect();
-    let grey: Vec<usize> = (0..colours.len()).filter(|&k| colours[k] == COLOURS).collect();
-    if !grey.is_empty() {
-        let nodes: usize = grey.iter().map(|&k| report.clusters[k].size).sum();
-        let alone = grey.iter().all(|&k| report.clusters[k].size == 1);
-        let label = if alone {
-            "on their own".into()
-        } else {
-            format!("{} smaller clusters", count(grey.len()))
-        };
-        legend.push(Legend {
-            colour: COLOURS,
-            cluster: None,
-            label,
-            size: count(nodes),
-        });
-    }
+    legend.extend(grey_legend(report, colours));
     legend
+}
+
+/// The nodes without a colour: in small clusters, on their own, or in none.
+fn grey_legend(report: &Report, colours: &[usize]) -> Option<Legend> {
+    let small: Vec<usize> = (0..colours.len()).filter(|&k| colours[k] == COLOURS).collect();
+    let outside = report.nodes.iter().filter(|node| node.cluster.is_none()).count();
+    let nodes = outside + small.iter().map(|&k| report.clusters[k].size).sum::<usize>();
+    if nodes == 0 || colours.is_empty() {
+        return None;
+    }
+    let alone = small.iter().all(|&k| report.clusters[k].size == 1);
+    let label = if alone {
+        "on their own".into()
+    } else {
+        format!("{} other clusters", count(small.len()))
+    };
+    Some(Legend {
+        colour: COLOURS,
+        label,
+        size: count(nodes),
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The sentences and key numbers of a report. What is proven is said to be proven; nothing else is.
 
 use crate::number::{count, duration, number, percent, plural, short};
-use crate::report::{Outcome, Report, Status};
+use crate::report::{Outcome, Report, Status, What};
 use serde::Serialize;
 
 /// A key number with what it is and what it means.
@@ -49,6 +49,20 @@ pub(crate) fn lead(report: &Report) -> String {
         "{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.",
         what.loss
     )
+}
+
+/// Which rows were held out; always said, if only that it is not known.
+pub(crate) fn held_out(what: &What) -> String {
+    let number = match what.rows_held_out {
+        0 => String::new(),
+        n => format!("{} of {} rows. ", count(n), count(n + what.rows)),
+    };
+    let split = if what.split.is_empty() {
+        "How the rows were chosen is not recorded."
+    } else {
+        &what.split
+    };
+    number + split
 }
 
 /// How the solver ended, in a few words.
@@ -175,10 +189,10 @@ pub(crate) fn certificate(outcome: &Outcome) -> Certificate {
 
 fn proven(objective: f64, gap: f64) -> Certificate {
     let digits = digits_to_show(objective, gap);
-    let share = if objective.abs() > 0.0 {
-        format!(", {} of the objective", percent(gap / objective.abs()))
-    } else {
-        String::new()
+    let share = match gap / objective.abs() {
+        share if !share.is_finite() => String::new(),
+        share if share < 1e-4 => format!(", {} times the objective", short(share)),
+        share => format!(", {} of the objective", percent(share)),
     };
     Certificate {
         certified: true,
@@ -187,8 +201,8 @@ fn proven(objective: f64, gap: f64) -> Certificate {
             number(objective - gap, digits)
         ),
         text: format!(
-            "The models here reach {}; the certified gap between the two is {}{share}. The bound is computed from the dual \
-             problem after the run and holds however the models were found, up to rounding. It is about the objective only: \
+            "The models here reach {}; the certified gap between the two is {}{share}. The bound comes from the dual problem \
+             and holds however the models were found, up to rounding. It is about the objective only: \
              how well the models predict is told by the held-out errors.",
             number(objective, digits),
             short(gap)
@@ -255,9 +269,20 @@ mod tests {
     }
 
     #[test]
+    fn held_out_rows_are_counted() {
+        let what = What {
+            rows: 80,
+            rows_held_out: 20,
+            split: "Every fifth row.".into(),
+            ..What::default()
+        };
+        assert_eq!(held_out(&what), "20 of 100 rows. Every fifth row.");
+        assert!(held_out(&What::default()).contains("not recorded"));
+    }
+
+    #[test]
     fn the_lead_names_the_problem() {
-        let mut report = Report::default();
-        report.what = crate::What {
+        let what = What {
             loss: "squared".into(),
             penalty: "norm2".into(),
             lambda: 0.1,
@@ -267,6 +292,10 @@ mod tests {
             rows: 2070,
             target: Some("temperature".into()),
             ..Default::default()
+        };
+        let report = Report {
+            what,
+            ..Report::default()
         };
         assert_eq!(
             lead(&report),

@@ -28,12 +28,15 @@ const FREE: usize = usize::MAX;
 fn merge(graph: &Neighbours, mass: &[f64]) -> (Vec<usize>, usize) {
     let mut parent = vec![FREE; graph.nodes()];
     let mut count = 0;
-    for i in 0..graph.nodes() {
+    // Scattered order: going along the rows of a grid would merge them into long strips.
+    let mut order: Vec<usize> = (0..graph.nodes()).collect();
+    order.sort_unstable_by_key(|&i| scatter(i));
+    for i in order {
         if parent[i] != FREE {
             continue;
         }
         let lightest = graph.of(i).iter().copied().filter(|&j| parent[j] == FREE);
-        match lightest.min_by(|&a, &b| mass[a].total_cmp(&mass[b])) {
+        match lightest.min_by(|&a, &b| mass[a].total_cmp(&mass[b]).then(scatter(a ^ i).cmp(&scatter(b ^ i)))) {
             Some(j) => {
                 (parent[i], parent[j]) = (count, count);
                 count += 1;
@@ -48,4 +51,12 @@ fn merge(graph: &Neighbours, mass: &[f64]) -> (Vec<usize>, usize) {
         }
     }
     (parent, count)
+}
+
+/// A fixed mixing of the bits, different for different inputs.
+fn scatter(i: usize) -> u64 {
+    let mut z = (i as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -54,14 +54,14 @@ fn multilevel(graph: Neighbours, mass: Vec<f64>) -> Vec<Point> {
     };
     match coarser {
         None => {
-            let mut points = (0..nodes).map(sunflower).collect();
+            let mut points: Vec<Point> = (0..nodes).map(sunflower).collect();
             force::relax(&graph, &mass, &mut points, 300, 0.97);
             points
         }
         Some((coarse, coarse_mass, parent)) => {
             let coarse_points = multilevel(coarse, coarse_mass);
-            let mut points = (0..nodes).map(|i| beside(coarse_points[parent[i]], i)).collect();
-            let rounds = if nodes > 20_000 { 25 } else { 80 };
+            let mut points: Vec<Point> = (0..nodes).map(|i| beside(coarse_points[parent[i]], i)).collect();
+            let rounds = if nodes > 20_000 { 15 } else { 80 };
             force::relax(&graph, &mass, &mut points, rounds, 0.95);
             points
         }
@@ -168,18 +168,27 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_unfolds() {
-        let (side, edges) = (20, grid(20));
-        let points = layout(side * side, &edges);
-        let longest = edges
-            .iter()
-            .map(|&(i, j)| distance(points[i], points[j]))
-            .fold(0.0, f64::max);
-        let corners = distance(points[0], points[side * side - 1]);
-        assert!(
-            corners > 6.0 * longest,
-            "corner to corner {corners}, longest edge {longest}"
-        );
+    fn grids_unfold_into_squares() {
+        for side in [5, 20, 60] {
+            let edges = grid(side);
+            let points = layout(side * side, &edges);
+            let longest = edges
+                .iter()
+                .map(|&(i, j)| distance(points[i], points[j]))
+                .fold(0.0, f64::max);
+            let (across, other) = (
+                distance(points[0], points[side * side - 1]),
+                distance(points[side - 1], points[side * (side - 1)]),
+            );
+            assert!(
+                across.min(other) > 0.4 * (side - 1) as f64 * longest,
+                "side {side}: {across} {other}, longest {longest}"
+            );
+            assert!(
+                across.max(other) < 1.4 * across.min(other),
+                "side {side}: {across} {other}"
+            );
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Point;
 
 /// A group is far if its width is below this share of its distance.
-const FAR: f64 = 0.8;
+const FAR: f64 = 1.0;
 const DEPTH_MAX: u32 = 32;
 
 pub(super) struct Quadtree {
@@ -35,10 +35,11 @@ impl Quadtree {
         tree
     }
 
-    /// The sum over all others of `mass / distance`, pointing away from them.
-    pub(super) fn repulsion(&self, point: Point) -> Point {
+    /// The sum over all others of `mass / distance`, pointing away from them; `open` is working space.
+    pub(super) fn repulsion(&self, point: Point, open: &mut Vec<u32>) -> Point {
         let (mut fx, mut fy) = (0.0, 0.0);
-        let mut open = vec![0u32];
+        open.clear();
+        open.push(0);
         while let Some(index) = open.pop() {
             let cell = &self.cells[index as usize];
             let (dx, dy) = (
@@ -140,7 +141,7 @@ mod tests {
         let mass: Vec<f64> = (0..300).map(|i| 1.0 + (i % 3) as f64).collect();
         let tree = Quadtree::new(&points, &mass);
         for i in [0, 17, 299] {
-            let [fx, fy] = tree.repulsion(points[i]);
+            let [fx, fy] = tree.repulsion(points[i], &mut Vec::new());
             let (mut ex, mut ey) = (0.0, 0.0);
             for j in (0..300).filter(|&j| j != i) {
                 let (dx, dy) = (points[i][0] - points[j][0], points[i][1] - points[j][1]);
@@ -157,6 +158,6 @@ mod tests {
     fn coincident_points_do_no_harm() {
         let points = vec![[1.0, 1.0]; 10];
         let tree = Quadtree::new(&points, &[1.0; 10]);
-        assert!(tree.repulsion([2.0, 1.0])[0].is_finite());
+        assert!(tree.repulsion([2.0, 1.0], &mut Vec::new())[0].is_finite());
     }
 }

@@ -122,19 +122,24 @@ function svg(tag, attributes) {
 
 const dotAt = (i) => (data.x[i] === null ? '' : `M${data.x[i]} ${data.y[i]}h0`);
 
-function colourBy(key, parameter) {
-  mode = { key, parameter };
-  const { bins, letter, diverging, classOf } = classesOf(key, parameter);
-  const paths = new Map();
-  for (let i = 0; i < data.name.length; i++) {
+// The same as in network.rs: few dots one by one, many dots one path for each colour, grey first.
+function shapes(classOf) {
+  const all = data.name.map((_, i) => i);
+  if (all.length <= 500) return all.map((i) => [classOf(i), dotAt(i)]);
+  const paths = new Map([['c' + GREY, []]]);
+  for (const i of all) {
     const name = classOf(i);
     if (!paths.has(name)) paths.set(name, []);
     paths.get(name).push(dotAt(i));
   }
-  const order = [...paths.keys()].sort((a, b) => (a === 'c' + GREY ? -1 : b === 'c' + GREY ? 1 : a < b ? -1 : 1));
-  byId('dots').replaceChildren(...order.map((name) => {
+  return [...paths].map(([name, list]) => [name, list.join('')]);
+}
+
+function colourBy(key, parameter) {
+  mode = { key, parameter };
+  const { bins, letter, diverging, classOf } = classesOf(key, parameter);
+  byId('dots').replaceChildren(...shapes(classOf).map(([name, d]) => {
     const group = svg('g', { class: 'group ' + name });
-    const d = paths.get(name).join('');
     group.append(svg('path', { class: 'halo', d }), svg('path', { class: 'dots', d }));
     return group;
   }));
@@ -152,10 +157,17 @@ function showRamp(bins, letter, diverging) {
   if (clusters) clusters.hidden = Boolean(bins);
   byId('ground').style.display = bins ? 'none' : '';
   if (!bins) return;
-  ramp.firstElementChild.replaceChildren(...Array.from({ length: bins.count }, (_, k) => element('i', letter + k)));
+  ramp.querySelector('p').textContent = rampTitle();
+  ramp.querySelector('.steps').replaceChildren(...Array.from({ length: bins.count }, (_, k) => element('i', letter + k)));
   const show = diverging ? percent : (v) => format(v);
   const texts = [show(bins.low), diverging ? '0' : '', show(bins.high)];
   [...ramp.lastElementChild.children].forEach((span, k) => { span.textContent = texts[k]; });
+}
+
+function rampTitle() {
+  if (mode.parameter !== undefined) return `Parameter ${data.features[mode.parameter]}`;
+  if (mode.key === 'gain') return 'Error saved against the local-only model';
+  return (mode.key === 'train' ? 'Training error' : 'Held-out error') + (data.error_name ? `, ${data.error_name}` : '');
 }
 
 function focusColour(colour) {
@@ -227,6 +239,10 @@ function placeLabels() {
   labels.replaceChildren();
   if (seen.length > LABELS_MAX || box.width < 200) return;
   const taken = seen.map(([, px, py]) => [px - 6, py - 6, px + 6, py + 6]);
+  for (const other of byId('frame').querySelectorAll('.degrees span')) {
+    const r = other.getBoundingClientRect();
+    taken.push([r.left - box.left, r.top - box.top, r.right - box.left, r.bottom - box.top]);
+  }
   for (const [i, px, py] of seen) placeLabel(labels, box, taken, i, px, py);
 }
 
@@ -283,7 +299,7 @@ function prepareNetwork() {
     const [px, py, box] = at(event);
     zoomAt(Math.exp(-event.deltaY * 0.002), px / box.width, py / box.height);
   }, { passive: false });
-  for (const button of frame.querySelectorAll('[data-zoom]')) {
+  for (const button of document.querySelectorAll('[data-zoom]')) {
     const factors = { in: 1.6, out: 1 / 1.6, all: 1e-9 };
     button.addEventListener('click', () => zoomAt(factors[button.dataset.zoom]));
   }
@@ -406,6 +422,7 @@ class Table {
     this.sort = { key: null, down: false };
     this.page = 0;
     this.most = this.largestError();
+    this.mostGain = quantile(data.gain.filter(isNumber).map(Math.abs).sort((a, b) => a - b), 0.97) || 1;
     this.collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
     this.heads.forEach((head) => head.firstElementChild.addEventListener('click', () => this.sortBy(head.dataset.key)));
     byId('search').addEventListener('input', () => { this.page = 0; this.arrange(); });
@@ -415,7 +432,9 @@ class Table {
   }
 
   largestError() {
-    const all = ['train', 'validation', 'local', 'global'].flatMap((key) => data[key].filter(isNumber)).sort((a, b) => a - b);
+    // A global model can be far worse than all others: its bars may be cut off, the others must be told apart.
+    const known = ['train', 'validation', 'local'].filter((key) => data[key].some(isNumber));
+    const all = (known.length ? known : ['global']).flatMap((key) => data[key].filter(isNumber)).sort((a, b) => a - b);
     return quantile(all, 0.97) || 1;
   }
 
@@ -503,7 +522,7 @@ class Table {
 
   gainBar(value) {
     const bar = element('span', 'mini gain' + (value < 0 ? ' minus' : ''));
-    bar.style.setProperty('--w', (isNumber(value) ? clamp(50 * Math.abs(value), 0, 50) : 0) + '%');
+    bar.style.setProperty('--w', (isNumber(value) ? clamp(50 * Math.abs(value) / this.mostGain, 0, 50) : 0) + '%');
     return bar;
   }
 

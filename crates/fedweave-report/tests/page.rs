@@ -1,0 +1,96 @@
+//! The page as text: what it says, what it never says, and that it is the same every time.
+
+use fedweave_report::*;
+
+fn two_nodes(name: &str) -> Report {
+    let node = |name: &str| Node {
+        name: name.into(),
+        rows: 3,
+        cluster: Some(0),
+        parameters: vec![1.0],
+        ..Node::default()
+    };
+    let mut report = Report {
+        title: name.into(),
+        nodes: vec![node(name), node("b")],
+        ..Report::default()
+    };
+    report.edges = vec![Edge {
+        i: 0,
+        j: 1,
+        weight: 1.0,
+        saturated: false,
+    }];
+    report.clusters = vec![Cluster {
+        size: 2,
+        model: vec![1.0],
+    }];
+    report.command = format!("fedweave fit  {name}");
+    (report.what.dim, report.what.nodes, report.what.edges) = (1, 2, 1);
+    report.what.split = "every fifth row".into();
+    report
+}
+
+#[test]
+fn a_hostile_name_is_never_markup() {
+    let page = render(&two_nodes("</script><img src=x onerror=alert(1)>")).unwrap();
+    assert!(!page.contains("<img"));
+    assert_eq!(page.matches("</script>").count(), 2, "the data and the script");
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let page = render(&two_nodes("a")).unwrap();
+    for address in ["https://", "src=", "@import", "url("] {
+        assert!(!page.contains(address), "{address}");
+    }
+    let others = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!others.contains("http://"));
+}
+
+#[test]
+fn the_same_report_gives_the_same_page_after_a_round_trip() {
+    let report = two_nodes("a");
+    let back: Report = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
+    assert_eq!(render(&report).unwrap(), render(&back).unwrap());
+}
+
+#[test]
+fn the_split_is_always_shown() {
+    assert!(render(&two_nodes("a")).unwrap().contains("every fifth row"));
+    assert!(render(&Report::default()).unwrap().contains("not recorded"));
+}
+
+#[test]
+fn a_diverged_run_is_rendered_and_called_so() {
+    let mut report = two_nodes("a");
+    report.outcome.status = Status::Diverged;
+    report.outcome.objective = f64::NAN;
+    report.outcome.certified_gap = Some(f64::INFINITY);
+    report.nodes[0].parameters = vec![f64::NAN];
+    report.nodes[0].train_error = Some(f64::INFINITY);
+    report.history = (0..5)
+        .map(|k| Step {
+            iteration: k,
+            objective: f64::NAN,
+            gap: None,
+            kkt: Some(f64::INFINITY),
+        })
+        .collect();
+    let page = render(&report).unwrap();
+    assert!(page.contains("Diverged") && page.contains("no certificate"));
+}
+
+#[test]
+fn a_dangling_edge_is_an_error() {
+    let mut report = two_nodes("a");
+    report.edges[0].j = 2;
+    assert!(matches!(
+        render(&report),
+        Err(ReportError::EdgeEnd {
+            edge: 0,
+            node: 2,
+            nodes: 2
+        })
+    ));
+}
