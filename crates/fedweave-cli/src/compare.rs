@@ -11,7 +11,7 @@ use fedweave_io::{Input, RunWriter, load};
 use fedweave_report as report;
 use serde_json::{Value, json};
 
-use crate::Exit;
+use crate::{Exit, say};
 use crate::config::RawConfig;
 use crate::fit::with_place;
 use crate::plan::Plan;
@@ -49,17 +49,12 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
     use_threads(plan.raw.threads);
     let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
     let compared = compare(plan)?;
-    if compared.plan.raw.json {
-        println!("{}", compared.summary());
-    } else {
-        compared.print();
+    let written = writer.map(|writer| compared.write(writer)).transpose()?;
+    let mut text = if compared.plan.raw.json { compared.summary().to_string() } else { compared.words() };
+    if let (Some(path), false) = (written, compared.plan.raw.json) {
+        text += &format!("\nwritten to {0}, see {0}/report.html", path.display());
     }
-    if let Some(writer) = writer {
-        let path = compared.write(writer)?;
-        if !compared.plan.raw.json {
-            println!("written to {0}, see {0}/report.html", path.display());
-        }
-    }
+    say(&text)?;
     Ok(if interrupted() { Exit::Interrupted } else { Exit::Done })
 }
 
@@ -162,7 +157,7 @@ impl Compared {
     }
 
     /// A small table for people.
-    pub fn print(&self) {
+    pub fn words(&self) -> String {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_header(["", "test error", "std. error", "nodes better", "nodes worse"]);
         for (name, _, pick) in METHODS {
@@ -175,10 +170,13 @@ impl Compared {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        println!("{}, mean over nodes; {} split(s); better and worse than local", self.error_name(), self.outcomes.len());
-        println!("{table}");
-        println!("the graph beats a shuffled one in {} of {} split(s)", self.better_than_shuffled(), self.outcomes.len());
-        println!("{}", self.split_words());
+        let (splits, better) = (self.outcomes.len(), self.better_than_shuffled());
+        format!(
+            "{}, mean over nodes; {splits} split(s); better and worse than local\n{table}\n\
+             the graph beats a shuffled one in {better} of {splits} split(s)\n{}",
+            self.error_name(),
+            self.split_words()
+        )
     }
 
     /// `compare.csv` (errors of every node), `summary.json`, `config.toml` and the report.
@@ -202,7 +200,7 @@ impl Compared {
             local_error: self.node_error(METHODS[0].2, i),
             global_error: self.node_error(METHODS[1].2, i),
             ..Default::default()
-        }, &[]);
+        }, |_| false);
         story::write_report(&writer, &page)?;
         Ok(writer.finish()?)
     }

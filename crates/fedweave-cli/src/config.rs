@@ -263,9 +263,10 @@ impl RawConfig {
         Ok(RawConfig { config: self.config, ..merged.try_into()? })
     }
 
-    /// The settings as a config file.
+    /// The settings as a config file; where results go is up to the next run.
     pub fn to_toml(&self) -> Result<String> {
-        Ok(toml::to_string(self)?)
+        let again = RawConfig { out: None, overwrite: false, json: false, resume: None, ..self.clone() };
+        Ok(toml::to_string(&again)?)
     }
 }
 

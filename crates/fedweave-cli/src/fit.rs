@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use fedweave::cluster::{Clusters, clusters};
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
-use fedweave::matrix::Matrix;
+use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
 use fedweave::solve::{Settings, Solution, Start, Status, components_without_minimiser, solve};
@@ -12,7 +12,7 @@ use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
 use fedweave::{Dataset, baseline};
 use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
 
-use crate::Exit;
+use crate::{Exit, say};
 use crate::config::RawConfig;
 use crate::plan::Plan;
 use crate::progress::{Watcher, catch_interrupts, use_threads};
@@ -42,6 +42,8 @@ pub struct Fit {
     /// Models in the units of the input.
     pub parameters: Matrix,
     pub rows_trained: usize,
+    /// Share of training rows a classifier gets right.
+    pub accuracy: Option<f64>,
     pub train: Errors,
     pub held_out: Option<HeldOut>,
     pub tuning: Option<Tuning>,
@@ -63,10 +65,9 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
     let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
     let fit = fit(plan)?;
     let written = writer.map(|writer| story::write_run(&fit, writer)).transpose()?;
-    if fit.plan.raw.json {
-        println!("{}", story::summary(&fit));
-    } else {
-        story::print(&fit, written.as_deref());
+    match fit.plan.raw.json {
+        true => say(&story::summary(&fit).to_string())?,
+        false => say(&story::words(&fit, written.as_deref()))?,
     }
     Ok(exit(fit.solution.status))
 }
@@ -74,9 +75,9 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
 /// The exit code of a status.
 pub fn exit(status: Status) -> Exit {
     match status {
-        Status::Converged | Status::Stalled => Exit::Done,
+        Status::Converged => Exit::Done,
         Status::Interrupted => Exit::Interrupted,
-        Status::IterationLimit | Status::TimeLimit | Status::NoMinimiser | Status::Diverged => Exit::Unfinished,
+        Status::Stalled | Status::IterationLimit | Status::TimeLimit | Status::Diverged => Exit::Unfinished,
     }
 }
 
@@ -123,6 +124,7 @@ pub fn fit(plan: Plan) -> Result<Fit> {
         (None, _) => {}
     }
     let rows_trained = train.len();
+    let accuracy = accuracy(&loss, &train, &parameters);
     let plain = loss.build(train, &LossOptions::default())?;
     Ok(Fit {
         clusters: clusters(&problem, &solution.w, &solution.u),
@@ -136,6 +138,7 @@ pub fn fit(plan: Plan) -> Result<Fit> {
         seconds,
         parameters,
         rows_trained,
+        accuracy,
         held_out,
         tuning,
     })
@@ -172,7 +175,7 @@ impl<'a> Trial<'a> {
         let mut problem = build(plan, input, self.loss, self.train.clone(), 0.0)?;
         let grid = match (plan.lambda, &plan.raw.lambda_grid) {
             (Some(lambda), _) => vec![lambda],
-            (None, Some(grid)) => descending(grid),
+            (None, Some(grid)) => grid.clone(),
             (None, None) => lambda_grid(&mut problem, &self.settings)?,
         };
         let (train, validation) = (self.plain(&self.train)?, self.plain(&self.validation)?);
@@ -210,10 +213,25 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn descending(grid: &[f64]) -> Vec<f64> {
-    let mut grid = grid.to_vec();
-    grid.sort_by(|a, b| b.total_cmp(a));
-    grid
+/// Share of the rows of `data` that a classifier gets right; `None` for other losses.
+fn accuracy(loss: &LossSpec, data: &Dataset, w: &Matrix) -> Option<f64> {
+    let LossSpec::Same(family) = loss else { return None };
+    if !family.is_classifier() || data.is_empty() {
+        return None;
+    }
+    let p = data.dim();
+    let right = |row: usize, w: &[f64]| {
+        let (x, y) = (data.x(row), data.y()[row]);
+        match family {
+            Family::Multinomial { classes } => {
+                let score = |k: usize| dot(x, &w[k * p..(k + 1) * p]);
+                (0..*classes).fold(0, |b, k| if score(k) > score(b) { k } else { b }) == y as usize
+            }
+            _ => (dot(x, w) > 0.0) == (y > 0.0),
+        }
+    };
+    let hits: usize = (0..data.nodes()).map(|i| data.rows(i).filter(|r| right(*r, w.row(i))).count()).sum();
+    Some(hits as f64 / data.len() as f64)
 }
 
 /// Adds the file and line of a row to an error of the mathematics.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use fedweave::synthetic::{Labels, Network, Options, Prototypes, Synthetic, generate};
 
-use crate::Exit;
+use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -102,9 +102,10 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
         write(&args.out, "node_info.csv", &info_csv(&made))?;
         extra = " --node-info node_info.csv --by x,y";
     }
-    println!("{} nodes, {} edges, {} rows in {}", made.graph.nodes(), made.graph.edges(), made.data.len(), args.out.display());
     let loss = if matches!(args.labels, LabelsName::Logistic) { " --loss logistic --ridge 0.001" } else { "" };
-    println!("try: cd {} && fedweave fit nodes.csv --edges edges.csv --target y{loss}{extra} --out run", args.out.display());
+    let (n, e, rows, out) = (made.graph.nodes(), made.graph.edges(), made.data.len(), args.out.display());
+    let next = format!("cd {out} && fedweave fit nodes.csv --edges edges.csv --target y{loss}{extra} --out run");
+    say(&format!("{n} nodes, {e} edges, {rows} rows in {out}\ntry: {next}"))?;
     Ok(Exit::Done)
 }
 

@@ -9,7 +9,7 @@ use fedweave::graph::partition::Partition;
 use fedweave_io::{EdgeList, InputSpec, load};
 use serde_json::json;
 
-use crate::Exit;
+use crate::{Exit, say};
 use crate::plan::metric;
 use crate::predict::csv_line;
 
@@ -79,12 +79,14 @@ fn info(args: &InfoArgs) -> Result<Exit> {
             "lambda_2": spectrum.lambda_2, "lambda_n": spectrum.lambda_n,
             "residual_2": spectrum.residual_2, "residual_n": spectrum.residual_n,
         });
-        println!("{facts}");
+        say(&facts.to_string())?;
         return Ok(Exit::Done);
     }
-    println!("{} nodes, {} edges, {} component(s)", graph.nodes(), graph.edges(), components.len());
-    println!("degrees {least} to {most}, mean {mean:.2}");
-    println!("Laplacian: lambda_2 {:.6e} (residual {:.0e}), lambda_n {:.6e} (residual {:.0e})", spectrum.lambda_2, spectrum.residual_2, spectrum.lambda_n, spectrum.residual_n);
+    let (n, e, c) = (graph.nodes(), graph.edges(), components.len());
+    let eigenvalue = |name: &str, value: f64, residual: f64| format!("{name} {value:.6e} (residual {residual:.0e})");
+    let low = eigenvalue("lambda_2", spectrum.lambda_2, spectrum.residual_2);
+    let high = eigenvalue("lambda_n", spectrum.lambda_n, spectrum.residual_n);
+    say(&format!("{n} nodes, {e} edges, {c} component(s)\ndegrees {least} to {most}, mean {mean:.2}\nLaplacian: {low}, {high}"))?;
     Ok(Exit::Done)
 }
 
@@ -107,9 +109,9 @@ fn knn(args: &KnnArgs) -> Result<Exit> {
     match &args.out {
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
-            println!("{} nodes, {} edges written to {}", input.names.len(), input.graph.edges(), path.display());
+            say(&format!("{} nodes, {} edges written to {}", input.names.len(), input.graph.edges(), path.display()))?;
         }
-        None => print!("{text}"),
+        None => say(text.trim_end())?,
     }
     Ok(Exit::Done)
 }

@@ -97,6 +97,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints to standard output; a reader that went away is an error, not a panic.
+fn say(text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
 /// The reader of our output went away (`fedweave ... | head`): not our failure.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)

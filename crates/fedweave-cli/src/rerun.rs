@@ -7,7 +7,7 @@ use clap::Args;
 use fedweave_io::read_json;
 use fedweave_report::{Report, render};
 
-use crate::Exit;
+use crate::{Exit, say};
 
 /// Render the report of a run directory again
 #[derive(Args)]
@@ -26,11 +26,11 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     let report: Report =
         read_json(&args.run, "report.json").with_context(|| format!("{} holds no report", args.run.display()))?;
     if args.json {
-        println!("{}", serde_json::to_string(&report)?);
+        say(&serde_json::to_string(&report)?)?;
         return Ok(Exit::Done);
     }
     let path = args.out.clone().unwrap_or_else(|| args.run.join("report.html"));
     std::fs::write(&path, render(&report)?).with_context(|| format!("{}: cannot be written", path.display()))?;
-    println!("written to {}", path.display());
+    say(&format!("written to {}", path.display()))?;
     Ok(Exit::Done)
 }

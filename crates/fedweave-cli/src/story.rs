@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fedweave::loss::{Family, LossSpec};
-use fedweave::matrix::dot;
 use fedweave::solve::Status;
 use fedweave::split::{Part, Share, SplitRule, SplitSpec};
 use fedweave::tune::Rule;
@@ -45,7 +44,7 @@ pub fn summary(fit: &Fit) -> Value {
         "validation_error": fit.held_out.as_ref().and_then(|h| h.validation.mean()),
         "local_error": fit.held_out.as_ref().and_then(|h| h.local.mean()),
         "global_error": fit.held_out.as_ref().and_then(|h| h.global.as_ref()?.mean()),
-        "train_accuracy": accuracy(fit),
+        "train_accuracy": fit.accuracy,
         "error": error_name(&fit.loss),
         "split": split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
         "step_ratio": s.step_ratio,
@@ -60,30 +59,37 @@ pub fn summary(fit: &Fit) -> Value {
 }
 
 /// A few lines for people.
-pub fn print(fit: &Fit, written: Option<&Path>) {
+pub fn words(fit: &Fit, written: Option<&Path>) -> String {
     let s = &fit.solution;
     let (n, e) = (fit.input.names.len(), fit.input.graph.edges());
-    println!("{n} nodes, {e} edges, {} rows, {} parameters a node", fit.rows_trained, s.w.cols());
-    for notice in notices(&fit.input) {
-        println!("note: {notice}");
-    }
-    println!("{} loss, {} penalty, lambda {:.6}{}", loss_name(&fit.loss), fit.penalty, fit.lambda, chosen(fit));
-    println!("{}: objective {:.9} after {} iterations, {:.2} s", status_name(s.status), s.objective, s.iterations, fit.seconds);
-    match s.certified_gap {
-        Some(gap) => println!("certified: no models have an objective lower than this by more than {gap:.1e}"),
-        None => println!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
-    }
-    println!("{} clusters of equal models", fit.clusters.partition.len());
-    println!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train.mean()));
+    let mut lines = vec![format!("{n} nodes, {e} edges, {} rows, {} parameters a node", fit.rows_trained, s.w.cols())];
+    lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
+    lines.push(format!("{} loss, {} penalty, lambda {}{}", loss_name(&fit.loss), fit.penalty, number(fit.lambda), chosen(fit)));
+    let status = status_name(s.status);
+    lines.push(format!("{status}: objective {} after {} iterations, {:.2} s", number(s.objective), s.iterations, fit.seconds));
+    lines.push(match s.certified_gap {
+        Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
+        None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
+    });
+    lines.push(format!("{} clusters of equal models", fit.clusters.partition.len()));
+    lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train.mean())));
     if let Some(held) = &fit.held_out {
-        println!("  held-out rows: networked {}, local-only {}, global {}", shown(held.validation.mean()), shown(held.local.mean()),
-            shown(held.global.as_ref().and_then(|g| g.mean())));
-        println!("  {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()));
+        let global = held.global.as_ref().and_then(|g| g.mean());
+        let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
+        lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
+        lines.push(format!("  {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
-    match written {
-        Some(path) => println!("written to {0}, see {0}/report.html", path.display()),
-        None => println!("nothing written; --out DIR keeps parameters, clusters and a report"),
-    }
+    lines.push(match written {
+        Some(path) => format!("written to {0}, see {0}/report.html", path.display()),
+        None => "nothing written; --out DIR keeps parameters, clusters and a report".into(),
+    });
+    lines.join("\n")
+}
+
+/// Six digits, in powers of ten where that is shorter.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
 }
 
 fn chosen(fit: &Fit) -> &'static str {
@@ -91,14 +97,14 @@ fn chosen(fit: &Fit) -> &'static str {
 }
 
 fn shown(value: Option<f64>) -> String {
-    value.map_or("-".into(), |v| format!("{v:.6}"))
+    value.map_or("-".into(), number)
 }
 
 /// Writes the run directory.
 pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
     let (input, s) = (&fit.input, &fit.solution);
     writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
-    let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i)).collect();
+    let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
     writer.write_clusters(&input.names, &cluster)?;
     let header = ["iteration", "objective", "certified_gap", "kkt_residual", "stationarity", "feasibility", "complementarity", "step_ratio"];
     let history = s.history.iter().map(|r| {
@@ -180,7 +186,7 @@ fn report_of(fit: &Fit) -> Report {
         global_error: held.and_then(|h| h.global.as_ref()?.by_node[i]),
         parameters: fit.parameters.row(i).to_vec(),
         ..Default::default()
-    }, &fit.clusters.saturated);
+    }, |e| !fit.clusters.fused[e]);
     let sizes = fit.clusters.partition.sizes();
     let mut models = fedweave::Matrix::zeros(sizes.len(), fit.parameters.cols());
     for i in 0..input.names.len() {
@@ -192,7 +198,7 @@ fn report_of(fit: &Fit) -> Report {
 }
 
 /// Puts nodes, edges and coordinates into a report, sampled if there are too many to draw.
-pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, saturated: &[bool]) {
+pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, differs: impl Fn(usize) -> bool) {
     let n = input.names.len();
     let step = n.div_ceil(NODES_DRAWN).max(1);
     if step > 1 {
@@ -219,7 +225,7 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
     report.edges = (0..input.graph.edges()).filter_map(|e| {
         let (i, j) = input.graph.nodes_of(e);
         let drawn = i % step == 0 && j % step == 0;
-        drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), saturated: saturated.get(e).copied().unwrap_or(false) })
+        drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), saturated: differs(e) })
     }).collect();
 }
 
@@ -286,32 +292,11 @@ pub fn split_words(spec: Option<&SplitSpec>, by: Option<&str>) -> String {
     parts.extend(spec.test.map(|s| format!("{} {unit} test", share(s))));
     parts.push("the others ".to_owned() + if spec.train.is_some() { "test" } else { "train" });
     let how = match spec.rule {
-        SplitRule::Random => "drawn at random, separately for every node: rows held out here may be at times that neighbours train with".into(),
+        SplitRule::Random => "drawn at random, separately for every node: neighbours may train with rows much like those held out here".into(),
         SplitRule::Last => "the last rows of every node".into(),
         SplitRule::Groups => format!("the same values of `{}` for all nodes", by.unwrap_or("the group column")),
     };
     format!("split: {} ({how})", parts.join(", "))
-}
-
-fn accuracy(fit: &Fit) -> Option<f64> {
-    let LossSpec::Same(family) = fit.loss else { return None };
-    if !family.is_classifier() {
-        return None;
-    }
-    let data = &fit.input.data;
-    let p = data.dim();
-    let right = |row: usize, w: &[f64]| {
-        let (x, y) = (data.x(row), data.y()[row]);
-        match family {
-            Family::Multinomial { classes } => {
-                let score = |k: usize| dot(x, &w[k * p..(k + 1) * p]);
-                (0..classes).fold(0, |b, k| if score(k) > score(b) { k } else { b }) == y as usize
-            }
-            _ => (dot(x, w) > 0.0) == (y > 0.0),
-        }
-    };
-    let hits: usize = (0..data.nodes()).map(|i| data.rows(i).filter(|r| right(*r, fit.parameters.row(i))).count()).sum();
-    (!data.is_empty()).then(|| hits as f64 / data.len() as f64)
 }
 
 pub fn loss_name(loss: &LossSpec) -> String {
@@ -335,18 +320,18 @@ pub fn status_name(status: Status) -> &'static str {
         Status::IterationLimit => "iteration-limit",
         Status::TimeLimit => "time-limit",
         Status::Interrupted => "interrupted",
-        Status::NoMinimiser => "no-minimiser",
         Status::Diverged => "diverged",
     }
 }
 
 fn report_status(status: Status) -> report::Status {
     match status {
-        Status::Converged | Status::Stalled => report::Status::Converged,
+        Status::Converged => report::Status::Converged,
+        Status::Stalled => report::Status::Stalled,
         Status::IterationLimit => report::Status::IterationLimit,
         Status::TimeLimit => report::Status::TimeLimit,
         Status::Interrupted => report::Status::Interrupted,
-        Status::NoMinimiser | Status::Diverged => report::Status::Diverged,
+        Status::Diverged => report::Status::Diverged,
     }
 }
 

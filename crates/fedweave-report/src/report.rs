@@ -112,6 +112,8 @@ pub enum Status {
     /// The tolerance was reached.
     #[default]
     Converged,
+    /// The objective changed by less than asked between two looks.
+    Stalled,
     /// The iteration limit came first.
     IterationLimit,
     /// The time limit came first.

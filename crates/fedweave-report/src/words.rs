@@ -69,6 +69,7 @@ pub(crate) fn held_out(what: &What) -> String {
 pub(crate) fn status(outcome: &Outcome) -> String {
     match outcome.status {
         Status::Converged => format!("Reached its tolerance of {}", short(outcome.tolerance)),
+        Status::Stalled => "Stopped because the objective hardly changed any more, before the tolerance".into(),
         Status::IterationLimit => "Stopped at the iteration limit, before the tolerance".into(),
         Status::TimeLimit => "Stopped at the time limit, before the tolerance".into(),
         Status::Interrupted => "Interrupted before the tolerance".into(),

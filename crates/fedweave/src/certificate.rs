@@ -84,7 +84,8 @@ fn nan_max(a: f64, b: f64) -> f64 {
 fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
     let (t, weight) = (problem.difference(w, edge), problem.edge_weights()[edge]);
     let (penalty, u) = (problem.penalty(), u.row(edge));
-    (weight * penalty.value(edge, &t) + penalty.conjugate(edge, weight, u) - dot(u, &t)).max(0.0)
+    let (paid, conjugate, along) = (weight * penalty.value(edge, &t), penalty.conjugate(edge, weight, u), dot(u, &t));
+    (paid + conjugate - along).max(0.0) + 4.0 * f64::EPSILON * (paid + along.abs())
 }
 
 /// The bound for given models and flows; `None` if the flows prove nothing.
@@ -99,16 +100,22 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
         loss.fenchel_gap(i, w.row(i), v, work)
     };
     let gaps = ordered_map(problem.nodes(), fenchel);
-    let nodes: f64 = gaps.iter().map(|g| g.gap).sum();
-    let charge = RADIUS * (1.0 + w.max_row_norm()) * gaps.iter().map(|g| g.residue).sum::<f64>();
+    let radius = RADIUS * (1.0 + w.max_row_norm());
+    let allowed = CHARGE_MAX * objective.abs().max(1.0);
+    // Strong convexity from the data needs no radius, but eigenvalues: only if the radius is not good enough.
+    let needs_convexity = radius * gaps.iter().map(|g| g.residue).sum::<f64>() > allowed;
+    let mu = |i: usize| if needs_convexity { loss.curvature(i).mu } else { 0.0 };
+    let bounds = ordered_map(problem.nodes(), |i| (gaps[i].bound(mu(i), radius), mu(i)));
+    let nodes: f64 = bounds.iter().map(|b| b.0).sum();
+    let charge: f64 = gaps.iter().zip(&bounds).filter(|(_, b)| b.1 == 0.0).map(|(g, _)| g.residue * radius).sum();
     let edges = match problem.lambda() > 0.0 {
         true => ordered_sum(problem.graph().edges(), 8 * d, |e| edge_gap(problem, w, u, e)),
         false => 0.0,
     };
     // The objective itself carries the rounding of its sum.
     let rounding = 4.0 * f64::EPSILON * objective.abs();
-    let gap = nodes + edges + charge + rounding;
-    (charge <= CHARGE_MAX * objective.abs().max(1.0) && gap.is_finite()).then_some(gap)
+    let gap = nodes + edges + rounding;
+    (charge <= allowed && gap.is_finite()).then_some(gap)
 }
 
 /// The best bound that `w`, `u` and their corrections prove; `steps_max` limits the work of one correction.
@@ -145,7 +152,10 @@ pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, st
         r.row_mut(i).iter_mut().zip(&gradient).for_each(|(r, g)| *r += g);
     }
     let system = NewtonSystem::new(problem, w, &y, sigma);
-    let x = system.solve(&r, 1e-15, steps_max);
+    // What is left of the system's residual is charged by the radius: a tenth of what a certificate allows.
+    let objective = problem.objective(w).abs().max(1.0);
+    let residual_max = 0.1 * CHARGE_MAX * objective / (RADIUS * (1.0 + w.max_row_norm()) * (n as f64).sqrt());
+    let x = system.solve(&r, residual_max, steps_max);
     let mut change = Matrix::zeros(edges, d);
     system.flow(&x, &mut change);
     for e in 0..edges {

@@ -10,10 +10,12 @@ pub const FUSED: f64 = 1e-4;
 /// The clusters of a solution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clusters {
-    /// Connected components of the edges whose ends agree.
+    /// Connected components of the edges whose ends agree, largest first.
     pub partition: Partition,
     /// The mean model of each cluster.
     pub models: Matrix,
+    /// Edges whose ends have the same model.
+    pub fused: Vec<bool>,
     /// Edges whose flow is on the boundary of its domain: only there may models differ.
     pub saturated: Vec<bool>,
 }
@@ -21,7 +23,8 @@ pub struct Clusters {
 /// Finds the clusters of models `w` with flows `u`.
 pub fn clusters(problem: &Problem, w: &Matrix, u: &Matrix) -> Clusters {
     let scale = w.max_row_norm();
-    let partition = Partition::of_edges(problem.graph(), |e| problem.is_fused(w, e, FUSED, scale));
+    let fused: Vec<bool> = (0..problem.graph().edges()).map(|e| problem.is_fused(w, e, FUSED, scale)).collect();
+    let partition = Partition::of_edges(problem.graph(), |e| fused[e]).by_size();
     let sizes = partition.sizes();
     let mut models = Matrix::zeros(partition.len(), w.cols());
     for i in 0..w.rows() {
@@ -31,5 +34,5 @@ pub fn clusters(problem: &Problem, w: &Matrix, u: &Matrix) -> Clusters {
     let inner = |e: usize| problem.edge_weights()[e] * (1.0 - 1e-6);
     let saturated = |e: usize| problem.penalty().excess(e, inner(e), u.row(e)) > 0.0;
     let saturated = (0..problem.graph().edges()).map(|e| problem.lambda() > 0.0 && saturated(e)).collect();
-    Clusters { partition, models, saturated }
+    Clusters { partition, models, fused, saturated }
 }

@@ -48,13 +48,24 @@ pub struct Curvature {
 }
 
 /// An upper bound on `L_i(w) + L_i*(v) - v'w`: at most `gap + residue * R` when the supremum in `L_i*` is
-/// taken over `|z - w| <= R` only. The residue is what rounding leaves.
+/// taken over `|x - w| <= R` only. The residue is what rounding leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FenchelGap {
     /// The part that needs no radius.
     pub gap: f64,
-    /// The distance of `v` from a point at which `L_i*` is known.
+    /// `|rho|`, the distance of `v` from a point `g` at which `L_i*` is known.
     pub residue: f64,
+    /// `rho'(z - w)`: with strong convexity `mu`, `slope + residue^2 / (2 mu)` replaces `residue * R`.
+    pub slope: f64,
+}
+
+impl FenchelGap {
+    /// The bound, by strong convexity `mu` if that is positive and better, else by the radius.
+    pub fn bound(&self, mu: f64, radius: f64) -> f64 {
+        let by_radius = self.residue * radius;
+        let by_convexity = if mu > 0.0 { self.slope + self.residue * self.residue / (2.0 * mu) } else { f64::INFINITY };
+        (self.gap + by_radius.min(by_convexity)).max(0.0)
+    }
 }
 
 /// Factors of `(L_i'' + I / tau_i)` of all nodes, computed once and used in every iteration.
@@ -127,9 +138,6 @@ pub trait Loss: Send + Sync {
         self.value(node, w) - self.value(node, z) - along
     }
 
-    /// Strong convexity that holds by construction (the ridge), not by the data.
-    fn ridge_convexity(&self) -> f64;
-
     /// Bounds `L_i(w) + L_i*(v) - v'w` from above. For ANY `z` with gradient `g` and `rho = v - g`, Fenchel's equality
     /// `L*(g) = g'z - L(z)` gives
     ///
@@ -140,7 +148,7 @@ pub trait Loss: Send + Sync {
     ///
     /// so the bound is rigorous however well `z` was found.
     fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
-        let (d, mu) = (self.dim(), self.ridge_convexity());
+        let d = self.dim();
         let (z, rest) = work.split_at_mut(d);
         let (gradient, rest) = rest.split_at_mut(d);
         z.copy_from_slice(w);
@@ -152,12 +160,7 @@ pub trait Loss: Send + Sync {
         let rho = rest[..d].iter_mut().zip(v).zip(gradient.iter());
         rho.for_each(|((r, v), g)| *r = v - g);
         let rho = &rest[..d];
-        if mu > 0.0 && self.has_rows(node) {
-            let along = dot(rho, w) - dot(rho, z);
-            FenchelGap { gap: (bregman - along + dot(rho, rho) / (2.0 * mu)).max(0.0), residue: 0.0 }
-        } else {
-            FenchelGap { gap: bregman, residue: norm2(rho) }
-        }
+        FenchelGap { gap: bregman, residue: norm2(rho), slope: dot(rho, z) - dot(rho, w) }
     }
 
     /// How far `w` is from solving `0 in dL_i(w) + flow`, as a vector in the units of a gradient.

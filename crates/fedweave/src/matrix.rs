@@ -56,6 +56,7 @@ impl Matrix {
 }
 
 /// Inner product, summed in a fixed order on four accumulators.
+#[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (mut s, split) = ([0.0; 4], a.len() / 4 * 4);
     for (x, y) in a[..split].chunks_exact(4).zip(b[..split].chunks_exact(4)) {
@@ -68,11 +69,13 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Euclidean norm.
+#[inline]
 pub fn norm2(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
 /// `y <- y + c x`.
+#[inline]
 pub fn axpy(c: f64, x: &[f64], y: &mut [f64]) {
     for (yi, xi) in y.iter_mut().zip(x) {
         *yi += c * xi;

@@ -58,8 +58,6 @@ pub enum Status {
     TimeLimit,
     /// The watcher was interrupted.
     Interrupted,
-    /// The infimum is not attained: parameters grow without bound (separable data without a ridge).
-    NoMinimiser,
     /// A number left the range of f64.
     Diverged,
 }
@@ -160,17 +158,29 @@ pub fn solve(
     }
 }
 
+/// A certificate is worth a try when the residual is within this factor of the tolerance.
+const PROMISING: f64 = 100.0;
+const FIRST_CERTIFICATE: usize = 80;
+/// Steps of conjugate gradients for one certificate.
+const STEPS_MAX: usize = 2000;
+
+fn certify(problem: &Problem, method: &PrimalDual, objective: f64, steps_max: usize) -> Option<f64> {
+    certificate::certify(problem, &method.w, &method.u, method.sigma(), objective, steps_max)
+}
+
 /// Keeps the history and decides when to stop.
 struct Judge<'s> {
     settings: &'s Settings,
     history: Vec<Record>,
-    /// Certificates cost many iterations' work: they are tried at growing intervals.
+    /// Certificates cost many iterations' work: one is tried when the residual is this small ...
+    promising: f64,
+    /// ... and otherwise each time the number of iterations has doubled.
     next_certificate: usize,
 }
 
 impl<'s> Judge<'s> {
     fn new(settings: &'s Settings) -> Self {
-        Judge { settings, history: Vec::new(), next_certificate: 0 }
+        Judge { settings, history: Vec::new(), promising: PROMISING * settings.tolerance, next_certificate: FIRST_CERTIFICATE }
     }
 
     fn look(
@@ -181,20 +191,29 @@ impl<'s> Judge<'s> {
         let kkt = certificate::kkt(problem, &method.w, &method.u, objective);
         let last = !coupled || iteration >= self.settings.iterations_max;
         let mut record = Record { iteration, objective, certified_gap: None, kkt, step_ratio: method.step_ratio() };
-        if last || iteration >= self.next_certificate || kkt.residual() <= self.settings.tolerance {
-            // At most about a third of the work of the iterations so far.
-            let steps_max = if last { 2000 } else { (iteration / 2).clamp(60, 2000) };
-            record.certified_gap =
-                certificate::certify(problem, &method.w, &method.u, method.sigma(), objective, steps_max);
-            self.next_certificate = iteration + (iteration / 4).max(40);
+        let residual = kkt.residual();
+        if last || residual <= self.promising.max(self.settings.tolerance) || iteration >= self.next_certificate {
+            let steps_max = if last { STEPS_MAX } else { iteration.clamp(100, STEPS_MAX) };
+            record.certified_gap = certify(problem, method, objective, steps_max);
+            self.promising = residual * self.missing(&record);
+            self.next_certificate = 2 * iteration.max(FIRST_CERTIFICATE);
         }
         let decision = watch(&record);
+        if decision != Watch::Continue && record.certified_gap.is_none() {
+            record.certified_gap = certify(problem, method, objective, STEPS_MAX);
+        }
         self.history.push(record);
         match decision {
             Watch::Stop(status) => Some(self.converged(&record, coupled).unwrap_or(status)),
             Watch::Continue if !objective.is_finite() => Some(Status::Diverged),
             Watch::Continue => self.converged(&record, coupled).or(last.then_some(Status::IterationLimit)),
         }
+    }
+
+    /// How much smaller the residual should get before the next certificate: by the root of what the last one lacked.
+    fn missing(&self, record: &Record) -> f64 {
+        let wanted = self.settings.tolerance * record.objective.abs().max(1.0);
+        record.certified_gap.map_or(0.3, |gap| (wanted / gap).sqrt().clamp(0.1, 0.7))
     }
 
     fn converged(&self, record: &Record, coupled: bool) -> Option<Status> {

@@ -92,12 +92,14 @@ impl Tuning {
 /// Number of values on the default grid, from consensus down to nearly independent nodes.
 const GRID: usize = 17;
 
-/// Solves for every `lambda` of the grid (default: [`lambda_grid`]), warm-started from the one before.
+/// Solves for every `lambda` of the grid (see [`lambda_grid`]), largest first, each warm-started from the one before.
 pub fn tune(
     problem: &mut Problem, train: &dyn Loss, validation: &dyn Loss, grid: &[f64], rule: Rule, settings: &Settings,
     watch: &mut dyn FnMut(usize, &Record) -> Watch,
 ) -> Result<Tuning> {
     let mut start: Option<Start> = None;
+    let mut grid = grid.to_vec();
+    grid.sort_by(|a, b| b.total_cmp(a));
     let mut tried = Vec::with_capacity(grid.len());
     for (k, &lambda) in grid.iter().enumerate() {
         problem.set_lambda(lambda)?;

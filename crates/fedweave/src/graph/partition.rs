@@ -37,6 +37,16 @@ impl Partition {
         Self::of_edges(graph, |_| true)
     }
 
+    /// The same partition with its parts numbered by size, largest first; equally large ones keep their order.
+    pub fn by_size(&self) -> Self {
+        let sizes = self.sizes();
+        let mut order: Vec<usize> = (0..self.parts).collect();
+        order.sort_by_key(|&p| std::cmp::Reverse(sizes[p]));
+        let mut rank = vec![0; self.parts];
+        order.iter().enumerate().for_each(|(r, &p)| rank[p] = r as u32);
+        Partition { part: self.part.iter().map(|&p| rank[p as usize]).collect(), parts: self.parts }
+    }
+
     /// Number of parts.
     pub fn len(&self) -> usize {
         self.parts
@@ -82,5 +92,7 @@ mod tests {
         let parts: Vec<_> = (0..5).map(|i| p.part(i)).collect();
         assert_eq!((p.len(), parts, p.sizes()), (3, vec![0, 1, 2, 0, 1], vec![2, 2, 1]));
         assert_eq!(Partition::of_edges(&g, |e| e == 0).len(), 4);
+        let p = Partition::of_edges(&g, |e| e == 1).by_size();
+        assert_eq!((0..5).map(|i| p.part(i)).collect::<Vec<_>>(), [1, 0, 2, 3, 0]);
     }
 }

@@ -161,7 +161,7 @@ impl Case<'_> {
         for t in [0.0, 0.5, 2.0] {
             z.iter_mut().zip(a).zip(b).for_each(|((z, a), b)| *z = b + t * (b - a));
             let reached = self.value(a) + dot(&v, &z) - self.value(&z) - dot(&v, a);
-            let allowed = bound.gap + bound.residue * norm2(&difference(&z, a));
+            let allowed = bound.bound(loss.curvature(node).mu, norm2(&difference(&z, a)));
             at_most("Fenchel's inequality", reached, allowed + 1e-9 * (size + self.value(&z).abs() + norm2(&v) * norm2(&z)))?;
         }
         Ok(())
@@ -304,9 +304,6 @@ mod tests {
             }
             fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
                 self.0.minimise_tilted(node, v, z, work);
-            }
-            fn ridge_convexity(&self) -> f64 {
-                self.0.ridge_convexity()
             }
         }
         let broken = Broken(right, wrong);

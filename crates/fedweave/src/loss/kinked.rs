@@ -264,7 +264,7 @@ impl Loss for Kinked {
     }
 
     fn curvature(&self, node: usize) -> Curvature {
-        let mu = if self.has_rows(node) { self.ridge_convexity() } else { 0.0 };
+        let mu = if self.has_rows(node) { self.rows.ridge_convexity() } else { 0.0 };
         Curvature { mu, beta: if self.has_rows(node) { f64::INFINITY } else { 0.0 } }
     }
 
@@ -348,14 +348,10 @@ impl Loss for Kinked {
         }
     }
 
-    fn ridge_convexity(&self) -> f64 {
-        self.rows.ridge_convexity()
-    }
-
     /// `L*(X'g + 2 ridge z) <= g'y + ridge |z|^2` for every `g` in the box.
     fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
         if !self.has_rows(node) {
-            return FenchelGap { gap: 0.0, residue: norm2(v) };
+            return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
         }
         let d = self.dim();
         let (z, work) = work.split_at_mut(d);
@@ -369,9 +365,11 @@ impl Loss for Kinked {
             axpy(*g, x, rho);
             conjugate += g * y;
         }
-        let along = dot(rho, w);
+        let (value, along) = (self.value(node, w), dot(rho, w));
+        let rounding = 8.0 * f64::EPSILON * (value.abs() + conjugate.abs() + along.abs());
         rho.iter_mut().zip(v).for_each(|(r, v)| *r = v - *r);
-        FenchelGap { gap: (self.value(node, w) + conjugate - along).max(0.0), residue: norm2(rho) }
+        let slope = dot(rho, z) - dot(rho, w);
+        FenchelGap { gap: (value + conjugate - along).max(0.0) + rounding, residue: norm2(rho), slope }
     }
 
     /// The step of the proximal point method: zero exactly where `-flow` is a subgradient at `w`.

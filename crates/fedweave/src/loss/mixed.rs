@@ -90,10 +90,6 @@ impl Loss for Mixed {
         self.of(node).bregman(node, w, z, gradient_z)
     }
 
-    fn ridge_convexity(&self) -> f64 {
-        self.families.iter().map(|f| f.ridge_convexity()).fold(f64::INFINITY, f64::min)
-    }
-
     fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
         self.of(node).fenchel_gap(node, w, v, work)
     }

@@ -74,7 +74,7 @@ impl Loss for Multinomial {
             return Curvature { mu: 0.0, beta: 0.0 };
         }
         let ridge = self.rows.ridge.iter().copied().fold(0.0, f64::max);
-        let mu = self.ridge_convexity();
+        let mu = self.rows.ridge_convexity();
         Curvature { mu, beta: 0.5 * self.rows.gram_extremes(node).1 + 2.0 * ridge }
     }
 
@@ -177,9 +177,5 @@ impl Loss for Multinomial {
             let shift = Shift { shift: 0.0, damping: self.damping(node) };
             newton::minimise(self, node, shift, v, z, work);
         }
-    }
-
-    fn ridge_convexity(&self) -> f64 {
-        self.rows.ridge_convexity()
     }
 }

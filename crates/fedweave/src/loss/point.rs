@@ -112,11 +112,6 @@ impl Loss for Point {
     fn bregman(&self, node: usize, w: &[f64], z: &[f64], _gradient_z: &[f64]) -> f64 {
         (0..w.len()).map(|j| self.half_curvature(node, j) * (w[j] - z[j]).powi(2)).sum()
     }
-
-    /// Every node with rows is 2-strongly convex, but nodes without rows are not convex enough to say so for all.
-    fn ridge_convexity(&self) -> f64 {
-        self.rows.ridge_convexity()
-    }
 }
 
 #[cfg(test)]

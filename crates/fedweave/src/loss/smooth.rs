@@ -85,7 +85,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
         let (low, high) = self.family.curvature_bounds();
         let (gram_low, gram_high) = self.rows.gram_extremes(node);
         let ridge_high = self.twice_ridge.iter().copied().fold(0.0, f64::max);
-        Curvature { mu: low * gram_low + self.ridge_convexity(), beta: high * gram_high + ridge_high }
+        Curvature { mu: low * gram_low + self.rows.ridge_convexity(), beta: high * gram_high + ridge_high }
     }
 
     fn value(&self, node: usize, w: &[f64]) -> f64 {
@@ -179,10 +179,6 @@ impl<P: Pointwise> Loss for Smooth<P> {
         }
         let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
         self.value(node, w) - self.value(node, z) - along
-    }
-
-    fn ridge_convexity(&self) -> f64 {
-        self.rows.ridge_convexity()
     }
 }
 

@@ -93,14 +93,14 @@ impl<'a> NewtonSystem<'a> {
         });
     }
 
-    /// Solves for `x` until the residual is `tolerance` times the right-hand side, or `steps_max` steps are done.
-    pub fn solve(&self, rhs: &Matrix, tolerance: f64, steps_max: usize) -> Matrix {
+    /// Solves for `x` until the norm of the residual is `residual_max` (or rounding), or `steps_max` steps are done.
+    pub fn solve(&self, rhs: &Matrix, residual_max: f64, steps_max: usize) -> Matrix {
         let (n, d) = (rhs.rows(), rhs.cols());
         let inner = |a: &Matrix, b: &Matrix| ordered_sum(n, d, |i| dot(a.row(i), b.row(i)));
         let mut x = Matrix::zeros(n, d);
         let (mut r, mut z, mut applied) = (rhs.clone(), Matrix::zeros(n, d), Matrix::zeros(n, d));
         let mut flow = Matrix::zeros(self.problem.graph().edges(), d);
-        let goal = tolerance * inner(rhs, rhs).sqrt();
+        let goal = residual_max.max(1e-15 * inner(rhs, rhs).sqrt());
         self.precondition(&r, &mut z);
         let (mut p, mut rz) = (z.clone(), inner(&r, &z));
         for _ in 0..steps_max {

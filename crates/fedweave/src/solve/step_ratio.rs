@@ -2,8 +2,8 @@
 //!
 //! The method contracts the norm `sum_i degree_i |dw_i|^2 / eta + 2 eta sum_e |du_e|^2`. Its two terms are equal for
 //! `eta = sqrt(sum degree |dw|^2 / (2 sum |du|^2))`, with the differences to the solution; the way travelled since the last
-//! change stands in for them. Changes happen at growing intervals, so that their number is logarithmic
-//! and convergence is that of a fixed ratio.
+//! change stands in for them. It is a heuristic: changes happen at growing intervals, so that
+//! between them the method is that of a fixed ratio for longer and longer.
 
 use super::PrimalDual;
 use crate::matrix::Matrix;
