@@ -15,7 +15,7 @@ use crate::{Exit, say};
 use crate::config::RawConfig;
 use crate::fit::with_place;
 use crate::plan::Plan;
-use crate::progress::{Watcher, catch_interrupts, interrupted, use_threads};
+use crate::progress::{Counter, catch_interrupts, interrupted, use_threads};
 use crate::story::{self, split_words};
 
 pub const EXAMPLES: &str = "\
@@ -58,10 +58,15 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
     Ok(if interrupted() { Exit::Interrupted } else { Exit::Done })
 }
 
-/// Runs all methods on all splits.
-pub fn compare(plan: Plan) -> Result<Compared> {
-    catch_interrupts();
+fn compare(plan: Plan) -> Result<Compared> {
+    ensure!(plan.raw.time_limit.is_none(), "--time-limit belongs to `fedweave fit`");
     let input = load(&plan.input)?;
+    compare_input(plan, input)
+}
+
+/// Runs all methods on all splits.
+pub fn compare_input(plan: Plan, input: Input) -> Result<Compared> {
+    catch_interrupts();
     let spec = plan.split.expect("compare always holds out rows");
     let LossSpec::Same(family) = plan.loss(&input)? else { unreachable!("checked with the plan") };
     family.build(input.data.clone(), &plan.options).map_err(|error| with_place(error, &input))?;
@@ -83,9 +88,9 @@ pub fn compare(plan: Plan) -> Result<Compared> {
     for k in 0..plan.splits {
         let seed = spec.seed + k as u64;
         let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
-        let mut watcher = Watcher::new(&format!("split {}/{}", k + 1, plan.splits), 1e-5, usize::MAX, plan.raw.time_limit);
-        let outcome = comparison.run(&input.graph, &input.data, &part, seed, &mut |_, record| watcher.see(record))?;
-        watcher.finish();
+        let bar = Counter::new("comparing", k, plan.splits);
+        let outcome = comparison.run(&input.graph, &input.data, &part, seed, &|_| bar.see())?;
+        bar.finish();
         outcomes.push(outcome);
         if interrupted() {
             break;
@@ -125,7 +130,7 @@ impl Compared {
         self.outcomes.iter().filter(|o| o.networked.test.mean() < o.shuffled.test.mean()).count()
     }
 
-    fn split_words(&self) -> String {
+    pub fn split_words(&self) -> String {
         split_words(self.plan.split.as_ref(), self.plan.raw.split_by.as_deref())
     }
 

@@ -83,8 +83,13 @@ pub fn exit(status: Status) -> Exit {
 
 /// Reads, chooses lambda if asked to, and fits.
 pub fn fit(plan: Plan) -> Result<Fit> {
-    catch_interrupts();
     let input = load(&plan.input)?;
+    fit_input(plan, input)
+}
+
+/// [`fit`], with the files already read.
+pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
+    catch_interrupts();
     if plan.raw.strict {
         refuse_lonely_nodes(&input)?;
     }

@@ -82,6 +82,35 @@ impl Watcher {
     }
 }
 
+/// A bar over a known number of long pieces of work.
+pub struct Counter {
+    bar: ProgressBar,
+}
+
+impl Counter {
+    /// Piece `done + 1` of `total` begins.
+    pub fn new(what: &str, done: usize, total: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] split {msg} · {elapsed}");
+        bar.set_style(style.expect("a fixed template").progress_chars("=> "));
+        bar.set_prefix(what.to_owned());
+        bar.set_position(done as u64);
+        bar.set_message(format!("{}/{total}", done + 1));
+        Counter { bar }
+    }
+
+    /// Called at every check of a solver.
+    pub fn see(&self) -> Watch {
+        self.bar.tick();
+        if interrupted() { Watch::Stop(Status::Interrupted) } else { Watch::Continue }
+    }
+
+    /// Removes the bar.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Uses this many threads from now on.
 pub fn use_threads(threads: Option<usize>) {
     if let Some(threads) = threads {

@@ -149,7 +149,8 @@ fn parameter_names(fit: &Fit) -> Vec<String> {
     }
 }
 
-fn report_of(fit: &Fit) -> Report {
+/// The report of a fit.
+pub fn report_of(fit: &Fit) -> Report {
     let (input, s) = (&fit.input, &fit.solution);
     let held = fit.held_out.as_ref();
     let mut report = Report {

@@ -2,6 +2,7 @@
 //! validation rows and judged on test rows that nothing was chosen with.
 
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
 
 use crate::baseline;
 use crate::dataset::Dataset;
@@ -26,7 +27,7 @@ pub struct Comparison<'a> {
     /// Ridges every method chooses from on validation rows.
     pub ridges: &'a [f64],
     /// Makes the penalty.
-    pub penalty: &'a dyn Fn() -> Result<Box<dyn Penalty>>,
+    pub penalty: &'a (dyn Fn() -> Result<Box<dyn Penalty>> + Sync),
     /// Values of `lambda`; `None` for the default grid.
     pub lambdas: Option<&'a [f64]>,
     /// Rule for `lambda`.
@@ -67,6 +68,12 @@ pub struct Outcome {
     pub shuffled: Judged,
 }
 
+/// Models, and the `lambda` they were found with.
+struct Trained {
+    w: Matrix,
+    lambda: Option<f64>,
+}
+
 /// The parts of a split, ready for training and judging.
 struct Parts {
     train: Dataset,
@@ -76,28 +83,27 @@ struct Parts {
 }
 
 impl Comparison<'_> {
-    /// Runs all methods on one split. `watch` is told the name of the method at work and may stop it.
+    /// Runs all methods on one split. `watch` sees the records of the solver, of several solves at a time.
     pub fn run(
-        &self, graph: &Graph, data: &Dataset, split: &Split, seed: u64, watch: &mut dyn FnMut(&'static str, &Record) -> Watch,
+        &self, graph: &Graph, data: &Dataset, split: &Split, seed: u64, watch: &(dyn Fn(&Record) -> Watch + Sync),
     ) -> Result<Outcome> {
         let parts = self.parts(data, split);
         let mut name: Vec<usize> = (0..graph.nodes()).collect();
         name.shuffle(&mut stream(seed, Purpose::Shuffle, 0));
-        Ok(Outcome {
-            local: self.best(&parts, |ridge| {
-                let w = baseline::local(&LossSpec::Same(self.family), parts.train.clone(), &self.with(ridge))?;
-                Ok((w, None))
-            })?,
-            global: self.best(&parts, |ridge| {
-                let w = baseline::global(self.family, &parts.train, &self.with(ridge))?;
-                Ok((Matrix::from_rows(w.len(), w.repeat(graph.nodes())), None))
-            })?,
-            networked: self.best(&parts, |ridge| self.networked(graph, &parts, ridge, &mut |r| watch("networked", r)))?,
-            shuffled: {
-                let shuffled = graph.renamed(&name);
-                self.best(&parts, |ridge| self.networked(&shuffled, &parts, ridge, &mut |r| watch("shuffled", r)))?
-            },
-        })
+        let (local, global) = (self.best(&parts, |ridge| self.local(&parts, ridge))?, self.best(&parts, |ridge| self.global(&parts, ridge))?);
+        let networked = |graph: &Graph| self.best(&parts, |ridge| self.networked(graph, &parts, ridge, watch));
+        let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
+        Ok(Outcome { local, global, networked: networked?, shuffled: shuffled? })
+    }
+
+    fn local(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
+        let w = baseline::local(&LossSpec::Same(self.family), parts.train.clone(), &self.with(ridge))?;
+        Ok(Trained { w, lambda: None })
+    }
+
+    fn global(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
+        let w = baseline::global(self.family, &parts.train, &self.with(ridge))?;
+        Ok(Trained { w: Matrix::from_rows(w.len(), w.repeat(parts.train.nodes())), lambda: None })
     }
 
     fn with(&self, ridge: f64) -> LossOptions {
@@ -120,16 +126,15 @@ impl Comparison<'_> {
     }
 
     /// Trains for every ridge, keeps the one with the smallest validation error, judges it on the test rows.
-    fn best(&self, parts: &Parts, mut train: impl FnMut(f64) -> Result<(Matrix, Option<f64>)>) -> Result<Judged> {
-        let mut best: Option<(f64, f64, Matrix, Option<f64>)> = None;
-        for &ridge in self.ridges {
-            let (w, lambda) = train(ridge)?;
-            let error = self.errors(&parts.validation, &w)?.mean().unwrap_or(f64::INFINITY);
-            if best.as_ref().is_none_or(|b| error < b.0) {
-                best = Some((error, ridge, w, lambda));
-            }
-        }
-        let (validation, ridge, mut w, lambda) = best.expect("there is at least one ridge");
+    fn best(&self, parts: &Parts, train: impl Fn(f64) -> Result<Trained> + Sync) -> Result<Judged> {
+        let trials = self.ridges.par_iter().map(|&ridge| {
+            let trained = train(ridge)?;
+            let error = self.errors(&parts.validation, &trained.w)?.mean().unwrap_or(f64::INFINITY);
+            Ok((error, ridge, trained))
+        });
+        let trials: Vec<(f64, f64, Trained)> = trials.collect::<Result<_>>()?;
+        let best = trials.into_iter().reduce(|best, trial| if trial.0 < best.0 { trial } else { best });
+        let (validation, ridge, Trained { mut w, lambda }) = best.expect("there is at least one ridge");
         let test = self.errors(&parts.test, &w)?;
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
@@ -138,8 +143,8 @@ impl Comparison<'_> {
     }
 
     fn networked(
-        &self, graph: &Graph, parts: &Parts, ridge: f64, watch: &mut dyn FnMut(&Record) -> Watch,
-    ) -> Result<(Matrix, Option<f64>)> {
+        &self, graph: &Graph, parts: &Parts, ridge: f64, watch: &(dyn Fn(&Record) -> Watch + Sync),
+    ) -> Result<Trained> {
         let loss = self.family.build(parts.train.clone(), &self.with(ridge))?;
         let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;
         let grid = match self.lambdas {
@@ -152,6 +157,6 @@ impl Comparison<'_> {
         let tuning: Tuning =
             tune(&mut problem, &*train, &*validation, &grid, self.rule, &self.settings, &mut |_, r| watch(r))?;
         let best = tuning.best();
-        Ok((best.w.clone(), Some(best.lambda)))
+        Ok(Trained { w: best.w.clone(), lambda: Some(best.lambda) })
     }
 }

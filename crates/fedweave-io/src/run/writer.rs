@@ -12,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 14] = [
+pub const RUN_FILES: [&str; 15] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -25,6 +25,7 @@ pub const RUN_FILES: [&str; 14] = [
     "compare.csv",
     "lambda.csv",
     "report.json",
+    "stations.csv.gz",
     "predictions.csv",
     "validation.csv",
 ];
