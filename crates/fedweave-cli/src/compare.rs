@@ -178,7 +178,7 @@ impl Compared {
         let (splits, better) = (self.outcomes.len(), self.better_than_shuffled());
         format!(
             "{}, mean over nodes; {splits} split(s); better and worse than local\n{table}\n\
-             the graph beats a shuffled one in {better} of {splits} split(s)\n{}",
+             the graph beats a shuffled one in {better} of {splits} split(s)\nsplit: {}",
             self.error_name(),
             self.split_words()
         )

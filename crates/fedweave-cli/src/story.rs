@@ -77,7 +77,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         let global = held.global.as_ref().and_then(|g| g.mean());
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
-        lines.push(format!("  {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
+        lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
     lines.push(match written {
         Some(path) => format!("written to {0}, see {0}/report.html", path.display()),
@@ -297,7 +297,7 @@ pub fn split_words(spec: Option<&SplitSpec>, by: Option<&str>) -> String {
         SplitRule::Last => "the last rows of every node".into(),
         SplitRule::Groups => format!("the same values of `{}` for all nodes", by.unwrap_or("the group column")),
     };
-    format!("split: {} ({how})", parts.join(", "))
+    format!("{} ({how})", parts.join(", "))
 }
 
 pub fn loss_name(loss: &LossSpec) -> String {
