@@ -29,7 +29,8 @@ fn main() {
 
 fn measure(nodes: usize, family: Family, penalty: Box<dyn Penalty>, bandwidth: f64) {
     let network = Network::Geometric { neighbours: 8 };
-    let made = generate(&Options { network, nodes, clusters: 4, dim: 10, rows: 10, ..Options::default() }).expect("valid options");
+    let made = generate(&Options { network, nodes, clusters: 4, dim: 10, rows: 10, ..Options::default() })
+        .expect("valid options");
     let name = format!("{family} + {}", penalty.name());
     let loss = family.build(made.data, &LossOptions::default()).expect("valid data");
     let problem = Problem::build(made.graph, loss, penalty, 0.1).expect("parts that fit");

@@ -57,7 +57,11 @@ pub fn kkt(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Kkt {
         let mut work = scratch.lock();
         let (flow, work) = work.split_at_mut(d);
         let (residual, work) = work.split_at_mut(d);
-        if problem.lambda() > 0.0 { problem.divergence(u, i, flow) } else { flow.fill(0.0) }
+        if problem.lambda() > 0.0 {
+            problem.divergence(u, i, flow)
+        } else {
+            flow.fill(0.0)
+        }
         loss.residual(i, w.row(i), flow, residual, work);
         let size = norm2(residual);
         loss.gradient(i, w.row(i), residual);
@@ -96,7 +100,11 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     let fenchel = |i: usize| -> FenchelGap {
         let mut work = scratch.lock();
         let (v, work) = work.split_at_mut(d);
-        if problem.lambda() > 0.0 { problem.divergence(u, i, v) } else { v.fill(0.0) }
+        if problem.lambda() > 0.0 {
+            problem.divergence(u, i, v)
+        } else {
+            v.fill(0.0)
+        }
         v.iter_mut().for_each(|v| *v = -*v);
         loss.fenchel_gap(i, w.row(i), v, work)
     };

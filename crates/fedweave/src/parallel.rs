@@ -41,7 +41,11 @@ pub fn ordered_sum(n: usize, cost: usize, f: impl Fn(usize) -> f64 + Sync) -> f6
 
 /// `f(0), ..., f(n - 1)` combined, first inside blocks, then over blocks in order.
 pub fn ordered_fold(
-    n: usize, cost: usize, start: f64, f: impl Fn(usize) -> f64 + Sync, combine: impl Fn(f64, f64) -> f64 + Sync,
+    n: usize,
+    cost: usize,
+    start: f64,
+    f: impl Fn(usize) -> f64 + Sync,
+    combine: impl Fn(f64, f64) -> f64 + Sync,
 ) -> f64 {
     let block = |b: usize| (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).fold(start, &combine);
     let blocks = n.div_ceil(BLOCK);

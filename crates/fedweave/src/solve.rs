@@ -128,7 +128,10 @@ pub enum Watch {
 
 /// Minimises the problem by the primal-dual method, from zero or from `start`. `watch` sees every record.
 pub fn solve(
-    problem: &Problem, settings: &Settings, start: Option<Start>, watch: &mut dyn FnMut(&Record) -> Watch,
+    problem: &Problem,
+    settings: &Settings,
+    start: Option<Start>,
+    watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Solution {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0 };
@@ -188,11 +191,20 @@ struct Judge<'s> {
 
 impl<'s> Judge<'s> {
     fn new(settings: &'s Settings) -> Self {
-        Judge { settings, history: Vec::new(), promising: PROMISING * settings.tolerance, next_certificate: FIRST_CERTIFICATE }
+        Judge {
+            settings,
+            history: Vec::new(),
+            promising: PROMISING * settings.tolerance,
+            next_certificate: FIRST_CERTIFICATE,
+        }
     }
 
     fn look(
-        &mut self, problem: &Problem, method: &PrimalDual, iteration: usize, coupled: bool,
+        &mut self,
+        problem: &Problem,
+        method: &PrimalDual,
+        iteration: usize,
+        coupled: bool,
         watch: &mut dyn FnMut(&Record) -> Watch,
     ) -> Option<Status> {
         let objective = problem.objective(&method.w);
