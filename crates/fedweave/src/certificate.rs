@@ -153,8 +153,10 @@ pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, st
     });
     let mut flows = y.clone();
     for_blocks(flows.as_mut_slice(), d, |start, rows| {
-        let range = start..start + rows.len() / d;
-        penalty.prox_conjugate_rows(range, weights, sigma, rows, &mut scratch.lock());
+        let mut work = scratch.lock();
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            penalty.prox_conjugate(start + k, weights[start + k], sigma, row, &mut work);
+        }
     });
     let mut r = Matrix::zeros(n, d);
     for_blocks(r.as_mut_slice(), d, |start, rows| {

@@ -19,8 +19,6 @@ mod smooth;
 mod squared;
 mod squared_hinge;
 
-use std::ops::Range;
-
 use crate::matrix::{dot, norm2};
 
 pub use absolute::absolute;
@@ -71,7 +69,7 @@ impl FenchelGap {
 /// Factors of `(L_i'' + I / tau_i)` of all nodes, computed once and used in every iteration.
 #[derive(Debug, Clone, Default)]
 pub struct Prepared {
-    /// Start of each node's factor in `factors`.
+    /// Start of the factor of each place in `factors`.
     pub offsets: Vec<usize>,
     /// All factors, one after another.
     pub factors: Vec<f64>,
@@ -106,16 +104,25 @@ pub trait Loss: Send + Sync {
     /// `w <- argmin_z L_i(z) + |z - w|^2 / (2 tau)`.
     fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]);
 
-    /// Does the work that all proximal steps of lengths `tau` share.
-    fn prepare(&self, _tau: &[f64]) -> Prepared {
+    /// Does the work that all proximal steps share: step `tau[p]` at `nodes[p]`, for every place `p`.
+    fn prepare(&self, _nodes: &[u32], _tau: &[f64]) -> Prepared {
         Prepared::default()
     }
 
-    /// [`prox`](Loss::prox) on consecutive nodes, one row each; nodes with `tau = 0` are left alone.
-    fn prox_rows(&self, nodes: Range<usize>, tau: &[f64], _prepared: &Prepared, rows: &mut [f64], work: &mut [f64]) {
-        for (node, row) in nodes.zip(rows.chunks_exact_mut(self.dim())) {
-            if tau[node] > 0.0 {
-                self.prox(node, tau[node], row, work);
+    /// [`prox`](Loss::prox) on the nodes at consecutive places from `start`, one row each; where `tau = 0`, rows are
+    /// left alone.
+    fn prox_rows(
+        &self,
+        start: usize,
+        nodes: &[u32],
+        tau: &[f64],
+        _prepared: &Prepared,
+        rows: &mut [f64],
+        work: &mut [f64],
+    ) {
+        for (k, row) in rows.chunks_exact_mut(self.dim()).enumerate() {
+            if tau[start + k] > 0.0 {
+                self.prox(nodes[k] as usize, tau[start + k], row, work);
             }
         }
     }

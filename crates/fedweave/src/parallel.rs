@@ -29,6 +29,25 @@ pub fn for_blocks2(first: &mut [f64], second: &mut [f64], d: usize, f: impl Fn(u
     }
 }
 
+/// Room for `n` pieces of different lengths, one after another: where each starts, and the room.
+pub fn arena(n: usize, len: impl Fn(usize) -> usize) -> (Vec<usize>, Vec<f64>) {
+    let mut offsets = vec![0];
+    (0..n).for_each(|k| offsets.push(offsets[k] + len(k)));
+    let room = vec![0.0; offsets[n]];
+    (offsets, room)
+}
+
+/// Calls `f(k, piece k)` for every piece of an [`arena`].
+pub fn for_pieces(offsets: &[usize], room: &mut [f64], f: impl Fn(usize, &mut [f64]) + Sync) {
+    let (mut rest, mut pieces) = (room, Vec::with_capacity(offsets.len() - 1));
+    for pair in offsets.windows(2) {
+        let (piece, tail) = rest.split_at_mut(pair[1] - pair[0]);
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces.into_par_iter().enumerate().with_min_len(BLOCK).for_each(|(k, piece)| f(k, piece));
+}
+
 /// `f(0), f(1), ..., f(n - 1)`, computed on all cores.
 pub fn ordered_map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
     (0..n).into_par_iter().with_min_len(BLOCK).map(&f).collect()

@@ -10,8 +10,6 @@ mod norm_inf;
 mod quadratic;
 mod squared;
 
-use std::ops::Range;
-
 pub use blocks::{Block, Blocks};
 pub use norm_inf::NormInf;
 pub use norm1::Norm1;
@@ -52,11 +50,11 @@ pub trait Penalty: Send + Sync {
     /// 0 and the identity.
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]);
 
-    /// [`prox_conjugate`](Penalty::prox_conjugate) on consecutive edges, one row each.
-    fn prox_conjugate_rows(&self, edges: Range<usize>, weight: &[f64], sigma: f64, rows: &mut [f64], work: &mut [f64]) {
+    /// [`prox_conjugate`](Penalty::prox_conjugate) on several edges, one weight and one row each.
+    fn prox_conjugate_rows(&self, edges: &[u32], weight: &[f64], sigma: f64, rows: &mut [f64], work: &mut [f64]) {
         let d = rows.len() / edges.len().max(1);
-        for (edge, row) in edges.zip(rows.chunks_exact_mut(d)) {
-            self.prox_conjugate(edge, weight[edge], sigma, row, work);
+        for ((&edge, &weight), row) in edges.iter().zip(weight).zip(rows.chunks_exact_mut(d)) {
+            self.prox_conjugate(edge as usize, weight, sigma, row, work);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! There is no clock here: whoever calls may look at one in [`Watch`] and ask the loop to stop.
 
 mod attained;
+mod layout;
 mod local;
 mod newton_system;
 mod primal_dual;
@@ -141,8 +142,8 @@ pub fn solve(
         start.u.as_mut_slice().fill(0.0);
     }
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
-    let mut method = PrimalDual::new(problem, start.w, start.u, ratio);
-    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(problem, &method));
+    let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio);
+    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let mut judge = Judge::new(settings);
     let mut iteration = 0;
     loop {
@@ -155,7 +156,7 @@ pub fn solve(
             method.iterate();
             iteration += 1;
             if let Some(balance) = &mut balance {
-                balance.after(iteration, problem, &mut method);
+                balance.after(iteration, &mut method);
             }
         }
     }
@@ -173,10 +174,6 @@ const CHEAP: usize = 50_000_000;
 fn steps_max(problem: &Problem, iteration: usize) -> usize {
     let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
     (iteration / 3).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
-}
-
-fn certify(problem: &Problem, method: &PrimalDual, objective: f64, steps_max: usize) -> Option<f64> {
-    certificate::certify(problem, &method.w, &method.u, method.sigma(), objective, steps_max)
 }
 
 /// Keeps the history and decides when to stop.
@@ -207,20 +204,22 @@ impl<'s> Judge<'s> {
         coupled: bool,
         watch: &mut dyn FnMut(&Record) -> Watch,
     ) -> Option<Status> {
-        let objective = problem.objective(&method.w);
-        let kkt = certificate::kkt(problem, &method.w, &method.u, objective);
+        let (w, u) = (method.w(), method.u());
+        let objective = problem.objective(&w);
+        let kkt = certificate::kkt(problem, &w, &u, objective);
         let last = !coupled || iteration >= self.settings.iterations_max;
         let mut record = Record { iteration, objective, certified_gap: None, kkt, step_ratio: method.step_ratio() };
         let residual = kkt.residual();
         if last || residual <= self.promising.max(self.settings.tolerance) || iteration >= self.next_certificate {
             let steps_max = steps_max(problem, iteration);
-            record.certified_gap = certify(problem, method, objective, steps_max);
+            record.certified_gap = certificate::certify(problem, &w, &u, method.sigma(), objective, steps_max);
             self.promising = residual * self.missing(&record);
             self.next_certificate = 2 * iteration.max(FIRST_CERTIFICATE);
         }
         let decision = watch(&record);
         if decision != Watch::Continue && record.certified_gap.is_none() {
-            record.certified_gap = certify(problem, method, objective, steps_max(problem, iteration));
+            let steps_max = steps_max(problem, iteration);
+            record.certified_gap = certificate::certify(problem, &w, &u, method.sigma(), objective, steps_max);
         }
         self.history.push(record);
         match decision {
@@ -254,8 +253,8 @@ impl<'s> Judge<'s> {
         let last = *self.history.last().expect("the loop looks before it stops");
         Solution {
             step_ratio: method.step_ratio(),
-            w: method.w,
-            u: method.u,
+            w: method.w(),
+            u: method.u(),
             status,
             objective: last.objective,
             certified_gap: last.certified_gap,

@@ -82,7 +82,7 @@ fn the_fast_iteration_is_algorithm_1() {
         let (p, g) = (&golden.problem, golden.problem.graph());
         let (n, d, edges) = (p.nodes(), p.dim(), g.edges());
         let (mut w, mut u) = (Matrix::zeros(n, d), Matrix::zeros(edges, d));
-        let mut fast = PrimalDual::new(p, w.clone(), u.clone(), 1.0);
+        let mut fast = PrimalDual::new(p, &w, &u, 1.0);
         let mut work = vec![0.0; p.loss().work_len() + 4 * d];
         for _ in 0..15 {
             fast.iterate();
@@ -115,6 +115,6 @@ fn the_fast_iteration_is_algorithm_1() {
             a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
         };
         let size = 1.0 + w.max_row_norm() + u.max_row_norm();
-        assert!(off(&fast.w, &w) <= 1e-7 * size && off(&fast.u, &u) <= 1e-7 * size, "{}", golden.name);
+        assert!(off(&fast.w(), &w) <= 1e-7 * size && off(&fast.u(), &u) <= 1e-7 * size, "{}", golden.name);
     }
 }

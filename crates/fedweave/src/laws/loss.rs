@@ -141,9 +141,10 @@ impl Case<'_> {
     fn blocks(&mut self, a: &[f64], tau: f64, draw: &mut Draw) -> Result<(), Violation> {
         let (n, d) = (self.loss.nodes(), self.loss.dim());
         let taus: Vec<f64> = (0..n).map(|_| tau * draw.log_uniform(0.5, 2.0)).collect();
-        let prepared = self.loss.prepare(&taus);
+        let nodes: Vec<u32> = (0..n as u32).collect();
+        let prepared = self.loss.prepare(&nodes, &taus);
         let mut rows: Vec<f64> = a.iter().cycle().take(n * d).copied().collect();
-        self.loss.prox_rows(0..n, &taus, &prepared, &mut rows, &mut self.work);
+        self.loss.prox_rows(0, &nodes, &taus, &prepared, &mut rows, &mut self.work);
         for node in 0..n {
             let mut alone = a.to_vec();
             self.loss.prox(node, taus[node], &mut alone, &mut self.work);

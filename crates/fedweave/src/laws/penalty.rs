@@ -125,7 +125,7 @@ impl Case<'_> {
     fn blocks(&mut self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
         let mut rows = [a, b].concat();
         let weights = [self.weight, 2.0 * self.weight];
-        self.penalty.prox_conjugate_rows(0..2, &weights, self.sigma, &mut rows, &mut self.work);
+        self.penalty.prox_conjugate_rows(&[0, 1], &weights, self.sigma, &mut rows, &mut self.work);
         let mut second = b.to_vec();
         self.penalty.prox_conjugate(1, weights[1], self.sigma, &mut second, &mut self.work);
         let alone = [self.dual_of(a), second].concat();

@@ -4,7 +4,8 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::matrix::axpy;
 
-use super::{Curvature, Loss, LossOptions, LossRows};
+use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
+use crate::parallel::{arena, for_pieces};
 
 /// Squared distance to the node's points. Labels are ignored.
 #[derive(Debug, Clone)]
@@ -83,6 +84,43 @@ impl Loss for Point {
         let b = &mut work[..w.len()];
         b.copy_from_slice(w);
         self.minimise_shifted(node, 1.0 / tau, |j| b[j] / tau, w);
+    }
+
+    /// For every place and coordinate: what the step adds, and what it multiplies with.
+    fn prepare(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
+        let d = self.dim();
+        let coupled = |p: usize| tau[p] > 0.0 && self.has_rows(nodes[p] as usize);
+        let (offsets, mut factors) = arena(nodes.len(), |p| if coupled(p) { 2 * d } else { 0 });
+        for_pieces(&offsets, &mut factors, |p, piece| {
+            if !piece.is_empty() {
+                let (pull, scale) = piece.split_at_mut(d);
+                for j in 0..d {
+                    pull[j] = self.rows.iter(nodes[p] as usize).map(|(x, _, a)| 2.0 * a * x[j]).sum();
+                    scale[j] = 1.0 / (2.0 * self.half_curvature(nodes[p] as usize, j) + 1.0 / tau[p]);
+                }
+            }
+        });
+        Prepared { offsets, factors }
+    }
+
+    fn prox_rows(
+        &self,
+        start: usize,
+        _nodes: &[u32],
+        tau: &[f64],
+        prepared: &Prepared,
+        rows: &mut [f64],
+        _work: &mut [f64],
+    ) {
+        let d = self.dim();
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            let piece = &prepared.factors[prepared.offsets[start + k]..prepared.offsets[start + k + 1]];
+            if !piece.is_empty() {
+                let (pull, scale) = piece.split_at(d);
+                let shift = 1.0 / tau[start + k];
+                row.iter_mut().zip(pull).zip(scale).for_each(|((w, p), s)| *w = (*w * shift + p) * s);
+            }
+        }
     }
 
     fn hessian_product(&self, node: usize, _w: &[f64], v: &[f64], out: &mut [f64]) {

@@ -3,12 +3,12 @@
 //! Everything is derived once from the pointwise loss `l`: the proximal operator and the conjugate are found by Newton's
 //! method with the Hessian `sum_r a_r l'' x_r x_r' + 2 ridge`, which for `m < d` is solved through an `m x m` kernel.
 
-use std::ops::Range;
-
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::normal;
+use crate::linalg::{cholesky, normal};
 use crate::matrix::{axpy, dot};
+use crate::parallel::{arena, for_pieces};
+use crate::scratch::Scratch;
 
 use super::newton::{self, Shift};
 use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
@@ -115,20 +115,33 @@ impl<P: Pointwise> Loss for Smooth<P> {
         newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0 }, b, w, work);
     }
 
-    fn prepare(&self, tau: &[f64]) -> Prepared {
-        if P::QUADRATIC { self.prepare_factors(tau) } else { Prepared::default() }
+    fn prepare(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
+        if P::QUADRATIC { self.prepare_factors(nodes, tau) } else { Prepared::default() }
     }
 
-    fn prox_rows(&self, nodes: Range<usize>, tau: &[f64], prepared: &Prepared, rows: &mut [f64], work: &mut [f64]) {
+    fn prox_rows(
+        &self,
+        start: usize,
+        nodes: &[u32],
+        tau: &[f64],
+        prepared: &Prepared,
+        rows: &mut [f64],
+        work: &mut [f64],
+    ) {
         let d = self.dim();
-        for (node, row) in nodes.zip(rows.chunks_exact_mut(d)).filter(|(node, _)| tau[*node] > 0.0) {
+        for (k, row) in rows.chunks_exact_mut(d).enumerate().filter(|(k, _)| tau[start + k] > 0.0) {
+            let (place, node) = (start + k, nodes[k] as usize);
             if !P::QUADRATIC {
-                self.prox(node, tau[node], row, work);
-            } else if prepared.offsets[node] < prepared.offsets[node + 1] {
-                let shift = 1.0 / tau[node];
-                let (pull, factor) = prepared.factors[prepared.offsets[node]..prepared.offsets[node + 1]].split_at(d);
+                self.prox(node, tau[place], row, work);
+            } else if prepared.offsets[place] < prepared.offsets[place + 1] {
+                let shift = 1.0 / tau[place];
+                let (pull, factor) = prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]].split_at(d);
                 row.iter_mut().zip(pull).for_each(|(w, p)| *w = *w * shift + p);
-                self.factor_solve(node, shift, factor, row, work);
+                // With enough rows the factor is all there is to read: the data stay out of the caches.
+                match factor.len() == cholesky::packed_len(d) {
+                    true => cholesky::solve(factor, row),
+                    false => self.factor_solve(node, shift, factor, row, work),
+                }
             }
         }
     }
@@ -184,22 +197,23 @@ impl<P: Pointwise> Loss for Smooth<P> {
 }
 
 impl<P: Pointwise> Smooth<P> {
-    /// For every node: the gradient at zero with its sign changed (which the proximal step adds), then the factor.
-    fn prepare_factors(&self, tau: &[f64]) -> Prepared {
+    /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the factor.
+    fn prepare_factors(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
         let d = self.dim();
-        let mut offsets = vec![0];
-        for node in 0..self.nodes() {
-            let len = if tau[node] > 0.0 && self.has_rows(node) { d + self.factor_len(node) } else { 0 };
-            offsets.push(offsets[node] + len);
-        }
-        let mut factors = vec![0.0; offsets[self.nodes()]];
-        let (zero, mut work) = (vec![0.0; d], vec![0.0; self.work_len()]);
-        for node in (0..self.nodes()).filter(|&i| offsets[i] < offsets[i + 1]) {
-            let (pull, factor) = factors[offsets[node]..offsets[node + 1]].split_at_mut(d);
-            self.gradient(node, &zero, pull);
-            pull.iter_mut().for_each(|p| *p = -*p);
-            self.factor(node, &zero, 1.0 / tau[node], factor, &mut work);
-        }
+        let len = |p: usize| {
+            let node = nodes[p] as usize;
+            if tau[p] > 0.0 && self.has_rows(node) { d + self.factor_len(node) } else { 0 }
+        };
+        let (offsets, mut factors) = arena(nodes.len(), len);
+        let (zero, scratch) = (vec![0.0; d], Scratch::new(self.work_len()));
+        for_pieces(&offsets, &mut factors, |p, piece| {
+            if !piece.is_empty() {
+                let (pull, factor) = piece.split_at_mut(d);
+                self.gradient(nodes[p] as usize, &zero, pull);
+                pull.iter_mut().for_each(|p| *p = -*p);
+                self.factor(nodes[p] as usize, &zero, 1.0 / tau[p], factor, &mut scratch.lock());
+            }
+        });
         Prepared { offsets, factors }
     }
 }

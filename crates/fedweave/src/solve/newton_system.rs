@@ -3,10 +3,8 @@
 //!
 //! Solved by conjugate gradients, preconditioned by the diagonal blocks `H_i + c_i I`.
 
-use rayon::prelude::*;
-
 use crate::matrix::{Matrix, axpy, dot};
-use crate::parallel::{BLOCK, for_blocks, ordered_sum};
+use crate::parallel::{arena, for_blocks, for_pieces, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
@@ -30,19 +28,8 @@ impl<'a> NewtonSystem<'a> {
         let scratch = Scratch::new(loss.work_len().max(4 * problem.dim()) + 2 * problem.dim());
         let shift: Vec<f64> =
             (0..problem.nodes()).map(|i| (sigma * problem.graph().degree(i) as f64).max(1e-300)).collect();
-        let mut offsets = vec![0];
-        for node in 0..problem.nodes() {
-            offsets.push(offsets[node] + loss.factor_len(node));
-        }
-        let mut factors = vec![0.0; offsets[problem.nodes()]];
-        let mut rest = &mut factors[..];
-        let mut pieces = Vec::with_capacity(problem.nodes());
-        for node in 0..problem.nodes() {
-            let (piece, tail) = rest.split_at_mut(offsets[node + 1] - offsets[node]);
-            pieces.push(piece);
-            rest = tail;
-        }
-        pieces.into_par_iter().enumerate().with_min_len(BLOCK).for_each(|(node, piece)| {
+        let (offsets, mut factors) = arena(problem.nodes(), |node| loss.factor_len(node));
+        for_pieces(&offsets, &mut factors, |node, piece| {
             loss.factor(node, w.row(node), shift[node], piece, &mut scratch.lock());
         });
         NewtonSystem { problem, w, y, sigma, shift, offsets, factors, scratch }

@@ -9,36 +9,64 @@
 //! `eta = 1` gives the steps of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
 //! (edges to nodes), so they can run in different processes.
 
+use super::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
-use crate::parallel::{for_blocks, for_blocks2};
+use crate::parallel::{for_blocks, for_blocks2, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
-/// The iterate and everything an iteration needs, allocated once.
+/// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a [`Layout`].
 pub struct PrimalDual<'p> {
     problem: &'p Problem,
-    /// Primal variables, a row per node.
-    pub w: Matrix,
-    /// Dual variables, a row per edge.
-    pub u: Matrix,
+    layout: Layout,
+    w: Matrix,
+    u: Matrix,
     /// `2 w+ - w`, what nodes send to their edges.
     over: Matrix,
     eta: f64,
     tau: Vec<f64>,
+    /// `lambda A_e`.
+    weight: Vec<f64>,
     prepared: Prepared,
     scratch: Scratch,
 }
 
+/// A copy of an iterate.
+pub struct Snapshot {
+    w: Matrix,
+    u: Matrix,
+}
+
 impl<'p> PrimalDual<'p> {
     /// Starts from `w` and `u` with step ratio `eta`.
-    pub fn new(problem: &'p Problem, w: Matrix, u: Matrix, eta: f64) -> Self {
-        let scratch = Scratch::new(problem.loss().work_len().max(4 * problem.dim()));
-        let over = w.clone();
-        let mut state =
-            PrimalDual { problem, w, u, over, eta, tau: Vec::new(), prepared: Prepared::default(), scratch };
+    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64) -> Self {
+        let layout = Layout::new(problem.graph());
+        let w = Layout::place(w, &layout.node);
+        let mut state = PrimalDual {
+            problem,
+            over: w.clone(),
+            w,
+            u: Layout::place(u, &layout.edge),
+            eta,
+            tau: Vec::new(),
+            weight: layout.edge.iter().map(|&e| problem.edge_weights()[e as usize]).collect(),
+            prepared: Prepared::default(),
+            scratch: Scratch::new(problem.loss().work_len().max(4 * problem.dim())),
+            layout,
+        };
         state.set_step_ratio(eta);
         state
+    }
+
+    /// Primal variables, a row per node.
+    pub fn w(&self) -> Matrix {
+        Layout::restore(&self.w, &self.layout.node)
+    }
+
+    /// Dual variables, a row per edge.
+    pub fn u(&self) -> Matrix {
+        Layout::restore(&self.u, &self.layout.edge)
     }
 
     /// The ratio `eta` of primal to dual steps.
@@ -51,14 +79,30 @@ impl<'p> PrimalDual<'p> {
         let problem = self.problem;
         self.eta = eta;
         // A node that is not coupled keeps tau = 0 and is never touched.
-        let tau = |i| if problem.is_coupled(i) { eta / problem.graph().degree(i) as f64 } else { 0.0 };
-        self.tau = (0..problem.nodes()).map(tau).collect();
-        self.prepared = problem.loss().prepare(&self.tau);
+        let tau = |i: usize| if problem.is_coupled(i) { eta / problem.graph().degree(i) as f64 } else { 0.0 };
+        self.tau = self.layout.node.iter().map(|&i| tau(i as usize)).collect();
+        self.prepared = problem.loss().prepare(&self.layout.node, &self.tau);
     }
 
     /// `sigma`, the same for all edges.
     pub fn sigma(&self) -> f64 {
         0.5 / self.eta
+    }
+
+    /// The iterate, to measure later how far it went.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { w: self.w.clone(), u: self.u.clone() }
+    }
+
+    /// `sum_i degree_i |dw_i|^2` and `sum_e |du_e|^2` since a snapshot.
+    pub fn travelled(&self, since: &Snapshot) -> (f64, f64) {
+        let d = self.problem.dim();
+        let distance2 = |a: &Matrix, b: &Matrix, p: usize| -> f64 {
+            a.row(p).iter().zip(b.row(p)).map(|(a, b)| (a - b) * (a - b)).sum()
+        };
+        let degree = |p: usize| self.layout.at_node(p).len() as f64;
+        let primal = ordered_sum(self.w.rows(), d, |p| degree(p) * distance2(&self.w, &since.w, p));
+        (primal, ordered_sum(self.u.rows(), d, |p| distance2(&self.u, &since.u, p)))
     }
 
     /// One round.
@@ -69,39 +113,38 @@ impl<'p> PrimalDual<'p> {
 
     /// Every node moves against the flow out of it, then towards its own data.
     pub fn update_nodes(&mut self) {
-        let (problem, u, tau, prepared, scratch) = (self.problem, &self.u, &self.tau, &self.prepared, &self.scratch);
-        let d = problem.dim();
+        let (layout, u, tau, prepared, scratch) = (&self.layout, &self.u, &self.tau, &self.prepared, &self.scratch);
+        let (loss, d) = (self.problem.loss(), self.problem.dim());
         for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
-            let nodes = start..start + w.len() / d;
             over.copy_from_slice(w);
-            for (node, row) in nodes.clone().zip(w.chunks_exact_mut(d)) {
-                for end in problem.graph().ends(node) {
-                    let step = tau[node] * end.sign;
+            for (k, row) in w.chunks_exact_mut(d).enumerate() {
+                for end in layout.at_node(start + k) {
+                    let step = tau[start + k] * f64::from(end.sign);
                     row.iter_mut().zip(u.row(end.edge as usize)).for_each(|(w, u)| *w -= step * u);
                 }
             }
-            problem.loss().prox_rows(nodes, tau, prepared, w, &mut scratch.lock());
+            let nodes = &layout.node[start..start + w.len() / d];
+            loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock());
             over.iter_mut().zip(w.iter()).for_each(|(o, w)| *o = 2.0 * w - *o);
         });
     }
 
     /// Every edge moves along the difference of its ends, then back into the domain of the conjugate.
     pub fn update_edges(&mut self) {
-        let (problem, over, sigma, scratch) = (self.problem, &self.over, self.sigma(), &self.scratch);
-        let d = problem.dim();
-        if problem.lambda() == 0.0 {
+        if self.problem.lambda() == 0.0 {
             return;
         }
+        let (layout, over, weight, scratch) = (&self.layout, &self.over, &self.weight, &self.scratch);
+        let (penalty, d, sigma) = (self.problem.penalty(), self.problem.dim(), self.sigma());
         for_blocks(self.u.as_mut_slice(), d, |start, u| {
-            let edges = start..start + u.len() / d;
-            for (edge, row) in edges.clone().zip(u.chunks_exact_mut(d)) {
-                let (i, j) = problem.graph().nodes_of(edge);
-                for ((u, a), b) in row.iter_mut().zip(over.row(i)).zip(over.row(j)) {
+            let places = start..start + u.len() / d;
+            for (&(i, j), row) in layout.ends[places.clone()].iter().zip(u.chunks_exact_mut(d)) {
+                for ((u, a), b) in row.iter_mut().zip(over.row(i as usize)).zip(over.row(j as usize)) {
                     *u += sigma * (a - b);
                 }
             }
-            let weights = problem.edge_weights();
-            problem.penalty().prox_conjugate_rows(edges, weights, sigma, u, &mut scratch.lock());
+            let edges = &layout.edge[places.clone()];
+            penalty.prox_conjugate_rows(edges, &weight[places], sigma, u, &mut scratch.lock());
         });
     }
 }
