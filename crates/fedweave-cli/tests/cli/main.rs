@@ -1,0 +1,4 @@
+//! The program as its users meet it: the real binary, in a temporary folder.
+
+mod bad_input;
+mod sandbox;
