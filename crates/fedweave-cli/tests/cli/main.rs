@@ -1,4 +1,5 @@
 //! The program as its users meet it: the real binary, in a temporary folder.
 
 mod bad_input;
+mod golden;
 mod sandbox;
