@@ -2,4 +2,5 @@
 
 mod bad_input;
 mod golden;
+mod not_errors;
 mod sandbox;
