@@ -4,4 +4,5 @@ mod bad_input;
 mod extremes;
 mod golden;
 mod not_errors;
+mod outputs;
 mod sandbox;
