@@ -11,12 +11,12 @@ use fedweave_io::{Input, RunWriter, load};
 use fedweave_report as report;
 use serde_json::{Value, json};
 
-use crate::{Exit, say};
 use crate::config::RawConfig;
 use crate::fit::with_place;
 use crate::plan::Plan;
 use crate::progress::{Counter, catch_interrupts, interrupted, use_threads};
 use crate::story::{self, split_words};
+use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -178,7 +178,7 @@ impl Compared {
         let (splits, better) = (self.outcomes.len(), self.better_than_shuffled());
         format!(
             "{}, mean over nodes; {splits} split(s); better and worse than local\n{table}\n\
-             the graph beats a shuffled one in {better} of {splits} split(s)\n{}",
+             the graph beats a shuffled one in {better} of {splits} split(s)\nsplit: {}",
             self.error_name(),
             self.split_words()
         )
@@ -200,12 +200,17 @@ impl Compared {
             ..report::Report::default()
         };
         self.tell(&mut page);
-        story::draw(&mut page, &self.input, |i| report::Node {
-            validation_error: self.node_error(METHODS[2].2, i),
-            local_error: self.node_error(METHODS[0].2, i),
-            global_error: self.node_error(METHODS[1].2, i),
-            ..Default::default()
-        }, |_| false);
+        story::draw(
+            &mut page,
+            &self.input,
+            |i| report::Node {
+                validation_error: self.node_error(METHODS[2].2, i),
+                local_error: self.node_error(METHODS[0].2, i),
+                global_error: self.node_error(METHODS[1].2, i),
+                ..Default::default()
+            },
+            |_| false,
+        );
         story::write_report(&writer, &page)?;
         Ok(writer.finish()?)
     }

@@ -91,7 +91,7 @@ pub struct RawConfig {
     #[arg(long, value_name = "NUMBER", help_heading = "Model")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// Adds RIDGE |w|^2 at nodes with rows, sparing the intercept; `compare` chooses from a list [default: 0]
+    /// Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]
     #[arg(long, value_name = "RIDGE", value_delimiter = ',', help_heading = "Model")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ridge: Option<Vec<f64>>,

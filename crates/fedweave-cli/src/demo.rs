@@ -19,7 +19,8 @@ use crate::story;
 use crate::{Exit, say};
 
 const STATIONS: &[u8] = include_bytes!("../../../data/fmi_hourly_2024.csv.gz");
-const SOURCE: &str = "Finnish Meteorological Institute, open data, CC BY 4.0: hourly temperatures, 28 December 2023 to 1 January 2024";
+const SOURCE: &str =
+    "Finnish Meteorological Institute, open data, CC BY 4.0: hourly temperatures, 28 December 2023 to 1 January 2024";
 /// The same request, for the shell.
 const COMMAND: &str = "fedweave compare fedweave-demo/stations.csv.gz --node station --target temp --drop time --standardize \
   --knn 4 --by lat,lon --train 10 --validation 10 --ridge 0.001,0.1 --lambda-grid 2,1,0.5,0.25,0.125,0.06,0.03";
@@ -113,7 +114,8 @@ fn dress(page: &mut Report, compared: &Compared) {
 
 fn words(fit: &Fit, compared: &Compared, out: &Path) -> String {
     let s = &fit.solution;
-    let gap = s.certified_gap.map_or("no certificate".into(), |gap| format!("certified within {gap:.1e} of the optimum"));
+    let gap =
+        s.certified_gap.map_or("no certificate".into(), |gap| format!("certified within {gap:.1e} of the optimum"));
     format!(
         "207 weather stations of Finland, 4 nearest neighbours, 10 training hours a station: temperature from the hour and a trend\n\n\
          {}\n\nnetworked: lambda {}, ridge {}, {} iterations, {gap}\n\

@@ -12,11 +12,11 @@ use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
 use fedweave::{Dataset, baseline};
 use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
 
-use crate::{Exit, say};
 use crate::config::RawConfig;
 use crate::plan::Plan;
 use crate::progress::{Watcher, catch_interrupts, use_threads};
 use crate::story;
+use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -270,7 +270,10 @@ fn refuse_lonely_nodes(input: &Input) -> Result<()> {
     ];
     for (names, what) in lists {
         if let Some(first) = names.first() {
-            bail!("--strict: {} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict", names.len());
+            bail!(
+                "--strict: {} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict",
+                names.len()
+            );
         }
     }
     Ok(())
@@ -282,10 +285,18 @@ fn refuse_runaway(plan: &Plan, input: &Input, loss: &LossSpec, data: &Dataset, l
     let bad = components_without_minimiser(*family, data, &input.graph, lambda, &plan.options)?;
     if let Some(&node) = bad.first() {
         let remedy = match plan.options.ridge > 0.0 {
-            true => "all its labels are alike, so the intercept grows without bound: give --no-intercept, or connect it",
-            false => "its labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001",
+            true => {
+                "all its labels are alike, so the intercept grows without bound: give --no-intercept, or connect it"
+            }
+            false => {
+                "its labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001"
+            }
         };
-        bail!("the {family} loss has no minimiser on the component of node `{}` ({} such): {remedy}", input.names[node], bad.len());
+        bail!(
+            "the {family} loss has no minimiser on the component of node `{}` ({} such): {remedy}",
+            input.names[node],
+            bad.len()
+        );
     }
     Ok(())
 }

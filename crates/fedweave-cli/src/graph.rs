@@ -9,9 +9,9 @@ use fedweave::graph::partition::Partition;
 use fedweave_io::{EdgeList, InputSpec, load};
 use serde_json::json;
 
-use crate::{Exit, say};
 use crate::plan::metric;
 use crate::predict::csv_line;
+use crate::{Exit, say};
 
 /// Facts about a graph, or a nearest-neighbour graph from a table
 #[derive(Subcommand)]
@@ -86,7 +86,9 @@ fn info(args: &InfoArgs) -> Result<Exit> {
     let eigenvalue = |name: &str, value: f64, residual: f64| format!("{name} {value:.6e} (residual {residual:.0e})");
     let low = eigenvalue("lambda_2", spectrum.lambda_2, spectrum.residual_2);
     let high = eigenvalue("lambda_n", spectrum.lambda_n, spectrum.residual_n);
-    say(&format!("{n} nodes, {e} edges, {c} component(s)\ndegrees {least} to {most}, mean {mean:.2}\nLaplacian: {low}, {high}"))?;
+    say(&format!(
+        "{n} nodes, {e} edges, {c} component(s)\ndegrees {least} to {most}, mean {mean:.2}\nLaplacian: {low}, {high}"
+    ))?;
     Ok(Exit::Done)
 }
 

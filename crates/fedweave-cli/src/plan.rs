@@ -14,6 +14,9 @@ use fedweave_io::{Input, InputSpec, Metric, MissingPolicy, TargetKind};
 
 use crate::config::{Lambda, RawConfig};
 
+/// What `compare` chooses from if `--ridge` is silent.
+const RIDGES: [f64; 5] = [1e-6, 1e-3, 1e-2, 1e-1, 1.0];
+
 /// A request that can be carried out.
 pub struct Plan {
     /// What was asked for.
@@ -42,7 +45,10 @@ impl Plan {
     /// Checks the settings of `fit`.
     pub fn fit(raw: RawConfig) -> Result<Plan> {
         ensure!(raw.splits.is_none(), "--splits belongs to `fedweave compare`");
-        ensure!(raw.test.is_none() && raw.train.is_none(), "--train and --test belong to `fedweave compare`; use --validation");
+        ensure!(
+            raw.test.is_none() && raw.train.is_none(),
+            "--train and --test belong to `fedweave compare`; use --validation"
+        );
         let plan = Plan::new(raw, false)?;
         ensure!(plan.ridges.len() == 1, "--ridge takes one number here; `fedweave compare` chooses from a list");
         Ok(plan)
@@ -60,7 +66,8 @@ impl Plan {
         let family = family(raw.loss.as_deref().unwrap_or("squared"), &raw)?;
         let point = family == Family::Point;
         let intercept = !raw.no_intercept && !point;
-        let ridges = raw.ridge.clone().unwrap_or_else(|| vec![0.0]);
+        // Local models on few rows are hopeless without a ridge: every method may choose its own.
+        let ridges = raw.ridge.clone().unwrap_or_else(|| if compare { RIDGES.to_vec() } else { vec![0.0] });
         ensure!(!ridges.is_empty(), "--ridge needs a number");
         for ridge in &ridges {
             at_least("--ridge", *ridge, 0.0)?;
@@ -74,11 +81,22 @@ impl Plan {
         };
         if let Some(grid) = &raw.lambda_grid {
             ensure!(!grid.is_empty(), "--lambda-grid needs at least one number");
-            ensure!(raw.lambda != lambda.map(Lambda::Fixed) || lambda.is_none(), "give --lambda or --lambda-grid, not both");
+            ensure!(
+                raw.lambda != lambda.map(Lambda::Fixed) || lambda.is_none(),
+                "give --lambda or --lambda-grid, not both"
+            );
             grid.iter().try_for_each(|v| at_least("--lambda-grid", *v, 0.0))?;
         }
-        let node_weight = choice("--node-weight", raw.node_weight.as_deref(), &[("equal", NodeWeight::Equal), ("rows", NodeWeight::Rows)])?;
-        let rule = choice("--lambda-rule", raw.lambda_rule.as_deref(), &[("minimum", Rule::Minimum), ("one-se", Rule::OneStandardError)])?;
+        let node_weight = choice(
+            "--node-weight",
+            raw.node_weight.as_deref(),
+            &[("equal", NodeWeight::Equal), ("rows", NodeWeight::Rows)],
+        )?;
+        let rule = choice(
+            "--lambda-rule",
+            raw.lambda_rule.as_deref(),
+            &[("minimum", Rule::Minimum), ("one-se", Rule::OneStandardError)],
+        )?;
         choice("--solver", raw.solver.as_deref(), &[("auto", ()), ("primal-dual", ())])?;
         let options = LossOptions { ridge: ridges[0], spare_last: intercept, node_weight };
         let split = split(&raw, compare, lambda.is_none())?;
@@ -135,7 +153,12 @@ impl Plan {
             "quadratic" => {
                 let path = self.raw.penalty_matrix.as_deref().expect("checked with the name");
                 let matrix = read_matrix(path)?;
-                ensure!(matrix.cols() == dim, "{}: the matrix has {} columns, a model has {dim} parameters", path.display(), matrix.cols());
+                ensure!(
+                    matrix.cols() == dim,
+                    "{}: the matrix has {} columns, a model has {dim} parameters",
+                    path.display(),
+                    matrix.cols()
+                );
                 Ok(Box::new(Quadratic::new(&[matrix])?))
             }
             "blocks" => self.blocks(input, dim),
@@ -152,11 +175,14 @@ impl Plan {
             let strength = strength.parse().map_err(|_| anyhow!("--block {text}: `{strength}` is not a number"))?;
             let find = |feature: &str| {
                 let found = input.features.iter().position(|f| f == feature);
-                found.ok_or_else(|| anyhow!("--block {text}: no feature `{feature}`; there are {}", input.features.join(", ")))
+                found.ok_or_else(|| {
+                    anyhow!("--block {text}: no feature `{feature}`; there are {}", input.features.join(", "))
+                })
             };
             let coordinates = features.split(',').map(find).collect::<Result<Vec<_>>>()?;
             // Several classes: the same features of each of them.
-            let all = (0..dim / input.features.len()).flat_map(|k| coordinates.iter().map(move |j| k * input.features.len() + j));
+            let all = (0..dim / input.features.len())
+                .flat_map(|k| coordinates.iter().map(move |j| k * input.features.len() + j));
             Ok(Block { coordinates: all.collect(), penalty: plain_penalty(name)?, strength })
         };
         let blocks = self.raw.block.iter().flatten().map(block).collect::<Result<Vec<_>>>()?;
@@ -179,7 +205,10 @@ fn penalty_name(raw: &RawConfig) -> Result<&str> {
     let name = raw.penalty.as_deref().unwrap_or("norm2");
     ensure!(names.contains(&name), "--penalty {name}: unknown; use one of {}", names.join(", "));
     ensure!(name != "quadratic" || raw.penalty_matrix.is_some(), "--penalty quadratic needs --penalty-matrix FILE");
-    ensure!(name != "blocks" || raw.block.is_some(), "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2");
+    ensure!(
+        name != "blocks" || raw.block.is_some(),
+        "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2"
+    );
     ensure!(name == "quadratic" || raw.penalty_matrix.is_none(), "--penalty-matrix needs --penalty quadratic");
     ensure!(name == "blocks" || raw.block.is_none(), "--block needs --penalty blocks");
     Ok(name)
@@ -204,7 +233,10 @@ fn family(name: &str, raw: &RawConfig) -> Result<Family> {
 }
 
 fn input(raw: &RawConfig, family: Family, intercept: bool) -> Result<InputSpec> {
-    let nodes = raw.nodes.clone().ok_or_else(|| anyhow!("which data? give the table: fedweave fit nodes.csv --target y ..."))?;
+    let nodes = raw
+        .nodes
+        .clone()
+        .ok_or_else(|| anyhow!("which data? give the table: fedweave fit nodes.csv --target y ..."))?;
     let target_kind = match family {
         Family::Point => TargetKind::None,
         Family::Multinomial { .. } => TargetKind::Class,
@@ -271,7 +303,10 @@ fn split(raw: &RawConfig, compare: bool, choose: bool) -> Result<Option<SplitSpe
     let rule = if raw.split_by.is_some() { SplitRule::Groups } else { rule };
     ensure!(raw.time.is_none() || rule == SplitRule::Last, "--time needs --split last");
     if !(compare || choose || raw.validation.is_some_and(|v| v != 0.0)) {
-        ensure!(raw.split.is_none() && raw.split_by.is_none(), "--split needs --validation: how many rows are to be held out?");
+        ensure!(
+            raw.split.is_none() && raw.split_by.is_none(),
+            "--split needs --validation: how many rows are to be held out?"
+        );
         return Ok(None);
     }
     let validation = share("--validation", raw.validation.unwrap_or(0.2))?;

@@ -87,7 +87,12 @@ pub fn run(args: &PredictArgs) -> Result<Exit> {
     let mut text = csv_line(std::iter::once(model.encoding.node.clone()).chain(model.columns()));
     for (r, name) in rows.node.iter().enumerate() {
         let node = *of.get(name.as_str()).ok_or_else(|| {
-            anyhow!("{}:{}: node `{name}` is not in {}; fit it first", args.rows.display(), rows.lines[r], args.run.display())
+            anyhow!(
+                "{}:{}: node `{name}` is not in {}; fit it first",
+                args.rows.display(),
+                rows.lines[r],
+                args.run.display()
+            )
         })?;
         let cells = model.predict(rows.x.row(r), parameters.w.row(node));
         text += &csv_line(std::iter::once(name.clone()).chain(cells));

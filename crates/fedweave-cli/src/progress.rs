@@ -57,7 +57,10 @@ impl Watcher {
         let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
         let first = *self.first.get_or_insert(error);
         self.bar.set_position((STEPS as f64 * self.share_done(record, first, error)) as u64);
-        self.bar.set_message(format!("iteration {}, objective {:.6}, error {error:.1e}", record.iteration, record.objective));
+        self.bar.set_message(format!(
+            "iteration {}, objective {:.6}, error {error:.1e}",
+            record.iteration, record.objective
+        ));
         if interrupted() {
             return Watch::Stop(Status::Interrupted);
         }
@@ -71,7 +74,8 @@ impl Watcher {
     fn share_done(&self, record: &Record, first: f64, error: f64) -> f64 {
         let by_error = (first / error).ln() / (first / self.tolerance).ln().max(1e-9);
         let by_count = record.iteration as f64 / self.iterations_max.max(1) as f64;
-        let by_time = self.limit.map_or(0.0, |limit| self.started.elapsed().as_secs_f64() / limit.as_secs_f64().max(1e-9));
+        let by_time =
+            self.limit.map_or(0.0, |limit| self.started.elapsed().as_secs_f64() / limit.as_secs_f64().max(1e-9));
         by_error.max(by_count).max(by_time).clamp(0.0, 1.0)
     }
 

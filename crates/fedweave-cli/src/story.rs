@@ -64,9 +64,20 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
     let (n, e) = (fit.input.names.len(), fit.input.graph.edges());
     let mut lines = vec![format!("{n} nodes, {e} edges, {} rows, {} parameters a node", fit.rows_trained, s.w.cols())];
     lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
-    lines.push(format!("{} loss, {} penalty, lambda {}{}", loss_name(&fit.loss), fit.penalty, number(fit.lambda), chosen(fit)));
+    lines.push(format!(
+        "{} loss, {} penalty, lambda {}{}",
+        loss_name(&fit.loss),
+        fit.penalty,
+        number(fit.lambda),
+        chosen(fit)
+    ));
     let status = status_name(s.status);
-    lines.push(format!("{status}: objective {} after {} iterations, {:.2} s", number(s.objective), s.iterations, fit.seconds));
+    lines.push(format!(
+        "{status}: objective {} after {} iterations, {:.2} s",
+        number(s.objective),
+        s.iterations,
+        fit.seconds
+    ));
     lines.push(match s.certified_gap {
         Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
         None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
@@ -77,7 +88,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         let global = held.global.as_ref().and_then(|g| g.mean());
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
-        lines.push(format!("  {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
+        lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
     lines.push(match written {
         Some(path) => format!("written to {0}, see {0}/report.html", path.display()),
@@ -106,11 +117,21 @@ pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
     writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
     let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
     writer.write_clusters(&input.names, &cluster)?;
-    let header = ["iteration", "objective", "certified_gap", "kkt_residual", "stationarity", "feasibility", "complementarity", "step_ratio"];
+    let header = [
+        "iteration",
+        "objective",
+        "certified_gap",
+        "kkt_residual",
+        "stationarity",
+        "feasibility",
+        "complementarity",
+        "step_ratio",
+    ];
     let history = s.history.iter().map(|r| {
         let gap = r.certified_gap.map_or(String::new(), |g| g.to_string());
         let k = &r.kkt;
-        let numbers = [k.residual(), k.stationarity, k.feasibility, k.complementarity, r.step_ratio].map(|v| v.to_string());
+        let numbers =
+            [k.residual(), k.stationarity, k.feasibility, k.complementarity, r.step_ratio].map(|v| v.to_string());
         [vec![r.iteration.to_string(), r.objective.to_string(), gap], numbers.to_vec()].concat()
     });
     writer.write_csv("history.csv", &header, history)?;
@@ -142,7 +163,8 @@ pub fn write_report(writer: &RunWriter, report: &Report) -> Result<()> {
 fn parameter_names(fit: &Fit) -> Vec<String> {
     match fit.loss {
         LossSpec::Same(Family::Multinomial { .. }) => {
-            let of_class = |class: &String| fit.input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
+            let of_class =
+                |class: &String| fit.input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
             fit.input.classes.iter().flat_map(of_class).collect()
         }
         _ => fit.input.features.clone(),
@@ -175,26 +197,41 @@ pub fn report_of(fit: &Fit) -> Report {
         },
         notices: notices(input),
         sources: fit.plan.raw.source.iter().cloned().collect(),
-        history: s.history.iter().map(|r| report::Step { iteration: r.iteration, objective: r.objective, gap: r.certified_gap, kkt: Some(r.kkt.residual()) }).collect(),
+        history: s
+            .history
+            .iter()
+            .map(|r| report::Step {
+                iteration: r.iteration,
+                objective: r.objective,
+                gap: r.certified_gap,
+                kkt: Some(r.kkt.residual()),
+            })
+            .collect(),
         lambda_curve: lambda_curve(fit),
         ..Report::default()
     };
-    draw(&mut report, input, |i| report::Node {
-        cluster: Some(fit.clusters.partition.part(i)),
-        train_error: fit.train.by_node[i],
-        validation_error: held.and_then(|h| h.validation.by_node[i]),
-        local_error: held.and_then(|h| h.local.by_node[i]),
-        global_error: held.and_then(|h| h.global.as_ref()?.by_node[i]),
-        parameters: fit.parameters.row(i).to_vec(),
-        ..Default::default()
-    }, |e| !fit.clusters.fused[e]);
+    draw(
+        &mut report,
+        input,
+        |i| report::Node {
+            cluster: Some(fit.clusters.partition.part(i)),
+            train_error: fit.train.by_node[i],
+            validation_error: held.and_then(|h| h.validation.by_node[i]),
+            local_error: held.and_then(|h| h.local.by_node[i]),
+            global_error: held.and_then(|h| h.global.as_ref()?.by_node[i]),
+            parameters: fit.parameters.row(i).to_vec(),
+            ..Default::default()
+        },
+        |e| !fit.clusters.fused[e],
+    );
     let sizes = fit.clusters.partition.sizes();
     let mut models = fedweave::Matrix::zeros(sizes.len(), fit.parameters.cols());
     for i in 0..input.names.len() {
         let part = fit.clusters.partition.part(i);
         fedweave::matrix::axpy(1.0 / sizes[part] as f64, fit.parameters.row(i), models.row_mut(part));
     }
-    report.clusters = sizes.iter().enumerate().map(|(c, &size)| report::Cluster { size, model: models.row(c).to_vec() }).collect();
+    report.clusters =
+        sizes.iter().enumerate().map(|(c, &size)| report::Cluster { size, model: models.row(c).to_vec() }).collect();
     report
 }
 
@@ -216,23 +253,34 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
         let row = c.values.row(i);
         let known = |v: f64| v.is_finite().then_some(v);
         // Latitude comes first by custom, unless the columns say otherwise.
-        let first_is_x = !c.geographic || c.names[0].to_lowercase().starts_with("lo") || c.names[0].to_lowercase().starts_with("ln");
+        let first_is_x =
+            !c.geographic || c.names[0].to_lowercase().starts_with("lo") || c.names[0].to_lowercase().starts_with("ln");
         if first_is_x { (known(row[0]), known(row[1])) } else { (known(row[1]), known(row[0])) }
     };
-    report.nodes = (0..n).step_by(step).map(|i| {
-        let (x, y) = place(i);
-        report::Node { name: input.names[i].clone(), rows: input.data.rows(i).len(), x, y, ..node(i) }
-    }).collect();
-    report.edges = (0..input.graph.edges()).filter_map(|e| {
-        let (i, j) = input.graph.nodes_of(e);
-        let drawn = i % step == 0 && j % step == 0;
-        drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), saturated: differs(e) })
-    }).collect();
+    report.nodes = (0..n)
+        .step_by(step)
+        .map(|i| {
+            let (x, y) = place(i);
+            report::Node { name: input.names[i].clone(), rows: input.data.rows(i).len(), x, y, ..node(i) }
+        })
+        .collect();
+    report.edges = (0..input.graph.edges())
+        .filter_map(|e| {
+            let (i, j) = input.graph.nodes_of(e);
+            let drawn = i % step == 0 && j % step == 0;
+            drawn.then(|| report::Edge {
+                i: i / step,
+                j: j / step,
+                weight: input.graph.weight(e),
+                saturated: differs(e),
+            })
+        })
+        .collect();
 }
 
 fn what(fit: &Fit) -> report::What {
     report::What {
-        loss: loss_name(&fit.loss).into(),
+        loss: loss_name(&fit.loss),
         penalty: fit.penalty.into(),
         lambda: fit.lambda,
         solver: "primal-dual".into(),
@@ -257,9 +305,15 @@ fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
     };
     let rule = match fit.plan.rule {
         Rule::Minimum => "smallest error on held-out rows",
-        Rule::OneStandardError => "largest lambda whose error exceeds the smallest by at most one standard error of the difference",
+        Rule::OneStandardError => {
+            "largest lambda whose error exceeds the smallest by at most one standard error of the difference"
+        }
     };
-    Some(report::LambdaCurve { points: tuning.tried.iter().map(point).collect(), chosen: fit.lambda, rule: rule.into() })
+    Some(report::LambdaCurve {
+        points: tuning.tried.iter().map(point).collect(),
+        chosen: fit.lambda,
+        rule: rule.into(),
+    })
 }
 
 /// Things the user should know about the data.
@@ -271,10 +325,20 @@ pub fn notices(input: &Input) -> Vec<String> {
             all.push(text);
         }
     };
-    say(n.nodes_without_rows.len(), format!("{} node(s) have no rows and learn from their neighbours alone", n.nodes_without_rows.len()));
+    say(
+        n.nodes_without_rows.len(),
+        format!("{} node(s) have no rows and learn from their neighbours alone", n.nodes_without_rows.len()),
+    );
     say(n.nodes_without_edges.len(), format!("{} node(s) have no edges and learn alone", n.nodes_without_edges.len()));
     let neither: Vec<&str> = n.nodes_with_neither.iter().take(5).map(String::as_str).collect();
-    say(n.nodes_with_neither.len(), format!("{} node(s) have neither rows nor edges; their models are undetermined and set to zero: {}", n.nodes_with_neither.len(), neither.join(", ")));
+    say(
+        n.nodes_with_neither.len(),
+        format!(
+            "{} node(s) have neither rows nor edges; their models are undetermined and set to zero: {}",
+            n.nodes_with_neither.len(),
+            neither.join(", ")
+        ),
+    );
     say(n.rows_dropped, format!("{} row(s) with missing values were dropped", n.rows_dropped));
     say(n.cells_filled, format!("{} missing value(s) were replaced by the mean of their column", n.cells_filled));
     all
@@ -293,11 +357,14 @@ pub fn split_words(spec: Option<&SplitSpec>, by: Option<&str>) -> String {
     parts.extend(spec.test.map(|s| format!("{} {unit} test", share(s))));
     parts.push("the others ".to_owned() + if spec.train.is_some() { "test" } else { "train" });
     let how = match spec.rule {
-        SplitRule::Random => "drawn at random, separately for every node: neighbours may train with rows much like those held out here".into(),
+        SplitRule::Random => {
+            "drawn at random, separately for every node: neighbours may train with rows much like those held out here"
+                .into()
+        }
         SplitRule::Last => "the last rows of every node".into(),
         SplitRule::Groups => format!("the same values of `{}` for all nodes", by.unwrap_or("the group column")),
     };
-    format!("split: {} ({how})", parts.join(", "))
+    format!("{} ({how})", parts.join(", "))
 }
 
 pub fn loss_name(loss: &LossSpec) -> String {
@@ -350,7 +417,9 @@ pub fn version() -> String {
 
 /// The command line that started this program, quoted for a shell.
 pub fn command() -> String {
-    let quote = |word: String| match word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c)) && !word.is_empty() {
+    let quote = |word: String| match word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c))
+        && !word.is_empty()
+    {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };

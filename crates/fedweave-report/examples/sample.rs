@@ -7,12 +7,8 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: sample OUTDIR")?;
     std::fs::create_dir_all(&folder)?;
-    let samples = [
-        ("stations-20", stations()),
-        ("network-2000", large()),
-        ("minimal", minimal()),
-        ("hostile", hostile()),
-    ];
+    let samples =
+        [("stations-20", stations()), ("network-2000", large()), ("minimal", minimal()), ("hostile", hostile())];
     for (name, report) in samples {
         let file = Path::new(&folder).join(name);
         std::fs::write(file.with_extension("html"), render(&report)?)?;
@@ -26,10 +22,7 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as f64 / (1u64 << 31) as f64
     }
 }
@@ -75,16 +68,9 @@ fn stations() -> Report {
         })
         .collect();
     let edges = nearest(&nodes, 3);
-    let mut report = fitted(
-        "Sample: winter temperature at 20 weather stations",
-        nodes,
-        edges,
-        &models.map(Vec::from),
-    );
+    let mut report = fitted("Sample: winter temperature at 20 weather stations", nodes, edges, &models.map(Vec::from));
     report.coordinates = Coordinates::Geographic;
-    report.what.features = ["intercept", "trend", "trend²", "cos hour", "sin hour"]
-        .map(String::from)
-        .into();
+    report.what.features = ["intercept", "trend", "trend²", "cos hour", "sin hour"].map(String::from).into();
     report.what.target = Some("temperature".into());
     report.notices = vec![
         "The numbers of this sample are made up.".into(),
@@ -102,18 +88,13 @@ fn stations() -> Report {
 fn large() -> Report {
     let mut noise = Noise(3);
     let centres: Vec<(f64, f64)> = (0..14).map(|_| (noise.next() * 1.6, noise.next())).collect();
-    let models: Vec<Vec<f64>> = centres
-        .iter()
-        .map(|_| (0..10).map(|_| 4.0 * noise.next() - 2.0).collect())
-        .collect();
+    let models: Vec<Vec<f64>> = centres.iter().map(|_| (0..10).map(|_| 4.0 * noise.next() - 2.0).collect()).collect();
     let place = |noise: &mut Noise| (noise.next() * 1.6, noise.next());
     let nodes: Vec<Node> = (0..2000)
         .map(|i| {
             let (x, y) = place(&mut noise);
             let distance = |c: &(f64, f64)| (c.0 - x).hypot(c.1 - y);
-            let cluster = (0..14)
-                .min_by(|&a, &b| distance(&centres[a]).total_cmp(&distance(&centres[b])))
-                .unwrap_or(0);
+            let cluster = (0..14).min_by(|&a, &b| distance(&centres[a]).total_cmp(&distance(&centres[b]))).unwrap_or(0);
             let mut node = noisy_node(&format!("node-{i:04}"), cluster, &models[cluster], &mut noise);
             (node.x, node.y) = (Some(x / 0.45), Some(y));
             node
@@ -158,15 +139,7 @@ fn nearest(nodes: &[Node], k: usize) -> Vec<Edge> {
     }
     edges.sort_unstable();
     edges.dedup();
-    edges
-        .into_iter()
-        .map(|(i, j)| Edge {
-            i,
-            j,
-            weight: 1.0,
-            saturated: false,
-        })
-        .collect()
+    edges.into_iter().map(|(i, j)| Edge { i, j, weight: 1.0, saturated: false }).collect()
 }
 
 fn fitted(title: &str, nodes: Vec<Node>, mut edges: Vec<Edge>, models: &[Vec<f64>]) -> Report {
@@ -174,14 +147,8 @@ fn fitted(title: &str, nodes: Vec<Node>, mut edges: Vec<Edge>, models: &[Vec<f64
         edge.saturated = nodes[edge.i].cluster != nodes[edge.j].cluster;
     }
     let size = |k| nodes.iter().filter(|node| node.cluster == Some(k)).count();
-    let clusters = models
-        .iter()
-        .enumerate()
-        .map(|(k, model)| Cluster {
-            size: size(k),
-            model: model.clone(),
-        })
-        .collect();
+    let clusters =
+        models.iter().enumerate().map(|(k, model)| Cluster { size: size(k), model: model.clone() }).collect();
     let mean = |value: fn(&Node) -> Option<f64>| {
         let known: Vec<f64> = nodes.iter().filter_map(value).collect();
         Some(known.iter().sum::<f64>() / known.len() as f64)
@@ -260,12 +227,7 @@ fn lambda_curve() -> LambdaCurve {
 }
 
 fn comparison() -> Comparison {
-    let method = |name: &str, kind, error, se| Method {
-        name: name.into(),
-        kind,
-        error,
-        standard_error: Some(se),
-    };
+    let method = |name: &str, kind, error, se| Method { name: name.into(), kind, error, standard_error: Some(se) };
     Comparison {
         methods: vec![
             method("local only", MethodKind::Local, 10.2, 0.41),
@@ -317,24 +279,10 @@ fn hostile() -> Report {
         " spaces  inside ",
     ];
     let mut noise = Noise(5);
-    let nodes: Vec<Node> = names
-        .iter()
-        .map(|name| noisy_node(name, 0, &[1.0, -1.0], &mut noise))
-        .collect();
-    let edges = (1..nodes.len())
-        .map(|j| Edge {
-            i: 0,
-            j,
-            weight: 1.0,
-            saturated: false,
-        })
-        .collect();
-    let mut report = fitted(
-        "Sample: </title><img src=x onerror=\"window.hacked=1\">",
-        nodes,
-        edges,
-        &[vec![1.0, -1.0]],
-    );
+    let nodes: Vec<Node> = names.iter().map(|name| noisy_node(name, 0, &[1.0, -1.0], &mut noise)).collect();
+    let edges = (1..nodes.len()).map(|j| Edge { i: 0, j, weight: 1.0, saturated: false }).collect();
+    let mut report =
+        fitted("Sample: </title><img src=x onerror=\"window.hacked=1\">", nodes, edges, &[vec![1.0, -1.0]]);
     report.what.features = vec!["<b>bold</b>".into(), "--></style>".into()];
     report.what.target = Some("<i>target</i>".into());
     report.command = "fedweave fit '</code></script><img src=x onerror=\"window.hacked=1\">.csv'".into();

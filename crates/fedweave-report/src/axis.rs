@@ -35,16 +35,8 @@ impl Axis {
         if low > high {
             return None;
         }
-        let span = if high - low > 1e-9 * high.abs().max(1e-300) {
-            high - low
-        } else {
-            (0.5 * high.abs()).max(0.5)
-        };
-        Some(Axis {
-            log,
-            low: low - pad * span,
-            high: low + (1.0 + pad) * span.max(high - low),
-        })
+        let span = if high - low > 1e-9 * high.abs().max(1e-300) { high - low } else { (0.5 * high.abs()).max(0.5) };
+        Some(Axis { log, low: low - pad * span, high: low + (1.0 + pad) * span.max(high - low) })
     }
 
     /// The place of a value in percent from the low end; `None` if it has none.
@@ -64,23 +56,12 @@ impl Axis {
             let exponents: Vec<i32> = (first..=last).filter(|e| e.rem_euclid(stride) == 0).collect();
             let plain = exponents.iter().all(|e| (-3..=4).contains(e));
             let label = |e: i32| {
-                if plain || e == 0 {
-                    number(10f64.powi(e), 1)
-                } else {
-                    power_of_ten(e)
-                }
+                if plain || e == 0 { number(10f64.powi(e), 1) } else { power_of_ten(e) }
             };
-            return exponents
-                .iter()
-                .filter_map(|&e| self.tick(10f64.powi(e), label(e)))
-                .collect();
+            return exponents.iter().filter_map(|&e| self.tick(10f64.powi(e), label(e))).collect();
         }
         let (low, high) = (10f64.powf(self.low), 10f64.powf(self.high));
-        let fine = if self.high - self.low > 0.7 {
-            one_two_five(low, high)
-        } else {
-            nice_multiples(low, high, most)
-        };
+        let fine = if self.high - self.low > 0.7 { one_two_five(low, high) } else { nice_multiples(low, high, most) };
         self.labelled(fine, |v| number(v, 4))
     }
 
@@ -90,10 +71,7 @@ impl Axis {
 
     fn tick(&self, value: f64, label: String) -> Option<Tick> {
         let at = self.at(value).filter(|at| (-0.01..=100.01).contains(at))?;
-        Some(Tick {
-            at: (at * 100.0).round() / 100.0,
-            label,
-        })
+        Some(Tick { at: (at * 100.0).round() / 100.0, label })
     }
 }
 
@@ -101,24 +79,15 @@ impl Axis {
 fn nice_multiples(low: f64, high: f64, most: usize) -> Vec<f64> {
     let rough = (high - low) / most as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|m| m * power)
-        .find(|s| *s >= rough)
-        .unwrap_or(rough);
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);
     let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
     // Rounded to the step, or 3 * 0.1 would be labelled 0.30000000000000004.
-    (first..=last)
-        .map(|k| (k as f64 * step / power).round() * power)
-        .collect()
+    (first..=last).map(|k| (k as f64 * step / power).round() * power).collect()
 }
 
 fn one_two_five(low: f64, high: f64) -> Vec<f64> {
     let exponents = low.log10().floor() as i32..=high.log10().floor() as i32;
-    exponents
-        .flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e)))
-        .filter(|v| (low..=high).contains(v))
-        .collect()
+    exponents.flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e))).filter(|v| (low..=high).contains(v)).collect()
 }
 
 #[cfg(test)]
@@ -135,10 +104,7 @@ mod tests {
             labels(Axis::linear([0.0, 1.0].into_iter(), 0.0).unwrap(), 5),
             ["0", "0.2", "0.4", "0.6", "0.8", "1"]
         );
-        assert_eq!(
-            labels(Axis::linear([0.0, 1000.0].into_iter(), 0.0).unwrap(), 4),
-            ["0", "500", "1,000"]
-        );
+        assert_eq!(labels(Axis::linear([0.0, 1000.0].into_iter(), 0.0).unwrap(), 4), ["0", "500", "1,000"]);
     }
 
     #[test]

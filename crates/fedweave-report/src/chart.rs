@@ -64,12 +64,10 @@ impl Axes {
 
     /// Dots, as strokes of no length with round ends: the only shape that keeps its form in a stretched drawing.
     pub(crate) fn dots(&self, points: impl Iterator<Item = (f64, f64)>) -> String {
-        points
-            .filter_map(|point| self.place(point))
-            .fold(String::new(), |mut path, (x, y)| {
-                let _ = write!(path, "M{x:.2} {y:.2}h0");
-                path
-            })
+        points.filter_map(|point| self.place(point)).fold(String::new(), |mut path, (x, y)| {
+            let _ = write!(path, "M{x:.2} {y:.2}h0");
+            path
+        })
     }
 
     /// The area between two lines.
@@ -77,11 +75,7 @@ impl Axes {
         let upper = points.iter().filter_map(|&(x, _, high)| self.place((x, high)));
         let lower = points.iter().rev().filter_map(|&(x, low, _)| self.place((x, low)));
         let outline: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{x:.2} {y:.2}")).collect();
-        if outline.len() < 4 {
-            String::new()
-        } else {
-            format!("M{}Z", outline.join("L"))
-        }
+        if outline.len() < 4 { String::new() } else { format!("M{}Z", outline.join("L")) }
     }
 
     fn place(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {

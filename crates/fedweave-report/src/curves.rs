@@ -14,11 +14,7 @@ pub(crate) fn convergence(report: &Report) -> Option<Chart> {
     if steps.len() < 2 {
         return None;
     }
-    let best = report
-        .history
-        .iter()
-        .map(|step| step.objective)
-        .fold(f64::INFINITY, f64::min);
+    let best = report.history.iter().map(|step| step.objective).fold(f64::INFINITY, f64::min);
     let above = |step: &Step| Some(step.objective - best);
     let curves: [(&str, &'static str, Curve); 3] = [
         ("objective above its best", "first", &above),
@@ -27,15 +23,10 @@ pub(crate) fn convergence(report: &Report) -> Option<Chart> {
     ];
     let axes = Axes {
         x: Axis::linear(steps.iter().map(|step| step.iteration as f64), 0.0)?,
-        y: Axis::log(
-            curves.iter().flat_map(|(_, _, value)| steps.iter().filter_map(value)),
-            0.05,
-        )?,
+        y: Axis::log(curves.iter().flat_map(|(_, _, value)| steps.iter().filter_map(value)), 0.05)?,
     };
     let series = curves.iter().filter_map(|(name, class, value)| {
-        let points = steps
-            .iter()
-            .filter_map(|step| Some((step.iteration as f64, value(step)?)));
+        let points = steps.iter().filter_map(|step| Some((step.iteration as f64, value(step)?)));
         let line = axes.line(points);
         (!line.is_empty()).then(|| Series {
             name: (*name).into(),
@@ -67,9 +58,7 @@ fn thin(history: &[Step]) -> Vec<Step> {
     if n <= POINTS_MAX {
         return history.to_vec();
     }
-    (0..POINTS_MAX)
-        .map(|k| history[k * (n - 1) / (POINTS_MAX - 1)])
-        .collect()
+    (0..POINTS_MAX).map(|k| history[k * (n - 1) / (POINTS_MAX - 1)]).collect()
 }
 
 /// Where the certified gap was asked to go, if that is inside the picture.
@@ -77,54 +66,31 @@ fn tolerance_rule(report: &Report, axes: &Axes) -> Option<Rule> {
     report.history.iter().find(|step| step.gap.is_some())?;
     let target = report.outcome.tolerance * report.outcome.objective.abs().max(1.0);
     let at = axes.y.at(target).filter(|at| (0.0..=100.0).contains(at))?;
-    Some(Rule {
-        vertical: false,
-        at,
-        label: "gap asked for".into(),
-    })
+    Some(Rule { vertical: false, at, label: "gap asked for".into() })
 }
 
 fn hover_step(step: &Step, axes: &Axes) -> Option<Hover> {
-    let mut lines = vec![
-        format!("iteration {}", count(step.iteration)),
-        format!("objective {}", number(step.objective, 7)),
-    ];
+    let mut lines =
+        vec![format!("iteration {}", count(step.iteration)), format!("objective {}", number(step.objective, 7))];
     lines.extend(step.gap.map(|gap| format!("certified gap {}", short(gap))));
     lines.extend(step.kkt.map(|kkt| format!("KKT residual {}", short(kkt))));
-    Some(Hover {
-        x: axes.x.at(step.iteration as f64)?,
-        lines,
-    })
+    Some(Hover { x: axes.x.at(step.iteration as f64)?, lines })
 }
 
 /// Training and validation error against lambda, the chosen one marked.
 pub(crate) fn lambda_chart(curve: &LambdaCurve, error_name: &str) -> Option<Chart> {
-    let mut points: Vec<LambdaPoint> = curve
-        .points
-        .iter()
-        .copied()
-        .filter(|point| point.lambda > 0.0)
-        .collect();
+    let mut points: Vec<LambdaPoint> = curve.points.iter().copied().filter(|point| point.lambda > 0.0).collect();
     points.sort_by(|a, b| a.lambda.total_cmp(&b.lambda));
     if points.len() < 2 {
         return None;
     }
     let axes = lambda_axes(&points)?;
-    let series = [
-        ("training", "second", train as Error),
-        ("held out", "first", validation as Error),
-    ];
-    let chosen = axes.x.at(curve.chosen).map(|at| Rule {
-        vertical: true,
-        at,
-        label: format!("λ = {}", short(curve.chosen)),
-    });
+    let series = [("training", "second", train as Error), ("held out", "first", validation as Error)];
+    let chosen =
+        axes.x.at(curve.chosen).map(|at| Rule { vertical: true, at, label: format!("λ = {}", short(curve.chosen)) });
     Some(Chart {
         id: "lambda",
-        description: format!(
-            "{error_name} against lambda, logarithmic; lambda = {} was chosen",
-            short(curve.chosen)
-        ),
+        description: format!("{error_name} against lambda, logarithmic; lambda = {} was chosen", short(curve.chosen)),
         x_title: "λ, strength of the coupling".into(),
         y_title: error_name.into(),
         x_ticks: axes.x.ticks(6),
@@ -150,44 +116,22 @@ fn validation(point: &LambdaPoint) -> Option<f64> {
 
 /// Errors spread over more than a factor of 20 are drawn on a logarithmic axis.
 fn lambda_axes(points: &[LambdaPoint]) -> Option<Axes> {
-    let band = points
-        .iter()
-        .filter_map(|point| Some((point.validation?, point.standard_error?)));
-    let mut values: Vec<f64> = points
-        .iter()
-        .flat_map(|point| [point.train, point.validation])
-        .flatten()
-        .collect();
-    let (low, high) = values
-        .iter()
-        .fold((f64::INFINITY, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
+    let band = points.iter().filter_map(|point| Some((point.validation?, point.standard_error?)));
+    let mut values: Vec<f64> = points.iter().flat_map(|point| [point.train, point.validation]).flatten().collect();
+    let (low, high) = values.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
     values.extend(band.flat_map(|(error, se)| [error - se, error + se]));
     let wide = low > 0.0 && high > 20.0 * low;
-    let y = if wide {
-        Axis::log(values.into_iter(), 0.05)
-    } else {
-        Axis::linear(values.into_iter(), 0.07)
-    };
-    Some(Axes {
-        x: Axis::log(points.iter().map(|point| point.lambda), 0.03)?,
-        y: y?,
-    })
+    let y = if wide { Axis::log(values.into_iter(), 0.05) } else { Axis::linear(values.into_iter(), 0.07) };
+    Some(Axes { x: Axis::log(points.iter().map(|point| point.lambda), 0.03)?, y: y? })
 }
 
 fn lambda_series(points: &[LambdaPoint], axes: &Axes, name: &str, class: &'static str, error: Error) -> Option<Series> {
-    let places: Vec<(f64, f64)> = points
-        .iter()
-        .filter_map(|point| Some((point.lambda, error(point)?)))
-        .collect();
+    let places: Vec<(f64, f64)> = points.iter().filter_map(|point| Some((point.lambda, error(point)?))).collect();
     let spread = |point: &LambdaPoint| {
         let (error, se) = (error(point)?, point.standard_error?);
         Some((point.lambda, error - se, error + se))
     };
-    let band: Vec<_> = if name == "training" {
-        Vec::new()
-    } else {
-        points.iter().filter_map(spread).collect()
-    };
+    let band: Vec<_> = if name == "training" { Vec::new() } else { points.iter().filter_map(spread).collect() };
     (!places.is_empty()).then(|| Series {
         name: name.into(),
         class,
@@ -199,20 +143,10 @@ fn lambda_series(points: &[LambdaPoint], axes: &Axes, name: &str, class: &'stati
 
 fn hover_lambda(point: &LambdaPoint, axes: &Axes) -> Option<Hover> {
     let mut lines = vec![format!("λ = {}", short(point.lambda))];
-    let spread = point
-        .standard_error
-        .map(|se| format!(" ± {}", short(se)))
-        .unwrap_or_default();
-    lines.extend(
-        point
-            .validation
-            .map(|error| format!("held out {}{spread}", short(error))),
-    );
+    let spread = point.standard_error.map(|se| format!(" ± {}", short(se))).unwrap_or_default();
+    lines.extend(point.validation.map(|error| format!("held out {}{spread}", short(error))));
     lines.extend(point.train.map(|error| format!("training {}", short(error))));
-    Some(Hover {
-        x: axes.x.at(point.lambda)?,
-        lines,
-    })
+    Some(Hover { x: axes.x.at(point.lambda)?, lines })
 }
 
 #[cfg(test)]
@@ -221,53 +155,26 @@ mod tests {
 
     #[test]
     fn long_histories_are_thinned_and_keep_their_ends() {
-        let history: Vec<Step> = (0..10_001)
-            .map(|k| Step {
-                iteration: k,
-                ..Step::default()
-            })
-            .collect();
+        let history: Vec<Step> = (0..10_001).map(|k| Step { iteration: k, ..Step::default() }).collect();
         let steps = thin(&history);
-        assert_eq!(
-            (steps.len(), steps[0].iteration, steps[POINTS_MAX - 1].iteration),
-            (POINTS_MAX, 0, 10_000)
-        );
+        assert_eq!((steps.len(), steps[0].iteration, steps[POINTS_MAX - 1].iteration), (POINTS_MAX, 0, 10_000));
     }
 
     #[test]
     fn curves_without_numbers_are_absent() {
-        let step = |iteration, objective| Step {
-            iteration,
-            objective,
-            gap: None,
-            kkt: None,
-        };
-        let report = Report {
-            history: vec![step(0, 5.0), step(1, 2.0), step(2, 1.0)],
-            ..Report::default()
-        };
+        let step = |iteration, objective| Step { iteration, objective, gap: None, kkt: None };
+        let report = Report { history: vec![step(0, 5.0), step(1, 2.0), step(2, 1.0)], ..Report::default() };
         let chart = convergence(&report).unwrap();
         assert_eq!(chart.series.len(), 1);
         assert!(convergence(&Report::default()).is_none());
-        let flat = Report {
-            history: vec![step(0, 1.0), step(1, 1.0)],
-            ..Report::default()
-        };
+        let flat = Report { history: vec![step(0, 1.0), step(1, 1.0)], ..Report::default() };
         assert!(convergence(&flat).is_none(), "nothing positive to draw");
     }
 
     #[test]
     fn lambda_zero_has_no_place_on_a_log_axis() {
-        let point = |lambda| LambdaPoint {
-            lambda,
-            validation: Some(1.0 + lambda),
-            ..LambdaPoint::default()
-        };
-        let curve = LambdaCurve {
-            points: vec![point(0.0), point(1.0), point(0.1)],
-            chosen: 0.1,
-            rule: String::new(),
-        };
+        let point = |lambda| LambdaPoint { lambda, validation: Some(1.0 + lambda), ..LambdaPoint::default() };
+        let curve = LambdaCurve { points: vec![point(0.0), point(1.0), point(0.1)], chosen: 0.1, rule: String::new() };
         let chart = lambda_chart(&curve, "error").unwrap();
         assert_eq!(chart.hover.len(), 2);
         assert_eq!(chart.series[0].name, "held out");

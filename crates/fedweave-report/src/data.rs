@@ -42,11 +42,7 @@ pub(crate) fn embed(
 ) -> Result<String, ReportError> {
     let column = |value: fn(&Node) -> Option<f64>| report.nodes.iter().map(|node| value(node).map(rounded)).collect();
     let place = |k: usize| match network {
-        Some(network) => network
-            .places
-            .iter()
-            .map(|place| place.map(|p| (p[k] * 10.0).round() / 10.0))
-            .collect(),
+        Some(network) => network.places.iter().map(|place| place.map(|p| (p[k] * 10.0).round() / 10.0)).collect(),
         None => Vec::new(),
     };
     let data = Data {
@@ -74,11 +70,7 @@ fn parameters(report: &Report) -> Vec<Vec<f64>> {
     if report.nodes.len() * report.what.dim > PARAMETERS_MAX {
         return Vec::new();
     }
-    report
-        .nodes
-        .iter()
-        .map(|node| node.parameters.iter().map(|w| rounded(*w)).collect())
-        .collect()
+    report.nodes.iter().map(|node| node.parameters.iter().map(|w| rounded(*w)).collect()).collect()
 }
 
 fn edges(report: &Report) -> Vec<usize> {

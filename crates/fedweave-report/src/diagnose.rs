@@ -123,11 +123,7 @@ fn compare(train: f64, validation: f64, errors: &Errors) -> Diagnosis {
 }
 
 fn overfitting(train: f64, validation: f64) -> Diagnosis {
-    let times = if train > 0.0 {
-        format!(", {} times as large", short(validation / train))
-    } else {
-        String::new()
-    };
+    let times = if train > 0.0 { format!(", {} times as large", short(validation / train)) } else { String::new() };
     Diagnosis {
         verdict: Verdict::Overfitting,
         headline: "The errors hint at overfitting.".into(),
@@ -227,10 +223,7 @@ fn too_free() -> Diagnosis {
 fn fine(validation: f64, baseline: Option<f64>) -> Diagnosis {
     let level = match baseline {
         Some(baseline) => {
-            format!(
-                "The baseline is {}: there seems to be little left to gain.",
-                short_pair(baseline, validation)
-            )
+            format!("The baseline is {}: there seems to be little left to gain.", short_pair(baseline, validation))
         }
         None => {
             "No baseline from elsewhere was given, so whether this level is good enough is for you to judge.".into()
@@ -272,13 +265,10 @@ fn not_comparable() -> Diagnosis {
 /// How the networked models stand against the two ends of the range of lambda.
 fn alternatives(validation: f64, local: Option<f64>, global: Option<f64>) -> Option<String> {
     let against = |name: &str, other: f64| format!("{} {name} ({})", versus(validation, other), short(other));
-    let parts: Vec<String> = [
-        ("models fitted to each node alone", local),
-        ("one model for all nodes", global),
-    ]
-    .into_iter()
-    .filter_map(|(name, other)| other.map(|other| against(name, other)))
-    .collect();
+    let parts: Vec<String> = [("models fitted to each node alone", local), ("one model for all nodes", global)]
+        .into_iter()
+        .filter_map(|(name, other)| other.map(|other| against(name, other)))
+        .collect();
     (!parts.is_empty()).then(|| format!("On the held-out rows the networked models are {}.", parts.join(" and ")))
 }
 
@@ -298,12 +288,7 @@ mod tests {
     use super::*;
 
     fn errors(train: f64, validation: f64) -> Errors {
-        Errors {
-            train: Some(train),
-            validation: Some(validation),
-            converged: true,
-            ..Errors::default()
-        }
+        Errors { train: Some(train), validation: Some(validation), converged: true, ..Errors::default() }
     }
 
     fn verdict(errors: Errors) -> Verdict {
@@ -313,21 +298,8 @@ mod tests {
     #[test]
     fn all_on_one_level_is_fine() {
         assert_eq!(verdict(errors(1.0, 1.1)), Verdict::Fine);
-        assert_eq!(
-            verdict(Errors {
-                baseline: Some(0.9),
-                ..errors(1.0, 1.1)
-            }),
-            Verdict::Fine
-        );
-        assert_eq!(
-            verdict(Errors {
-                local: Some(2.0),
-                global: Some(3.0),
-                ..errors(1.0, 1.1)
-            }),
-            Verdict::Fine
-        );
+        assert_eq!(verdict(Errors { baseline: Some(0.9), ..errors(1.0, 1.1) }), Verdict::Fine);
+        assert_eq!(verdict(Errors { local: Some(2.0), global: Some(3.0), ..errors(1.0, 1.1) }), Verdict::Fine);
         assert_eq!(verdict(errors(0.0, 0.0)), Verdict::Fine);
     }
 
@@ -341,13 +313,7 @@ mod tests {
 
     #[test]
     fn both_far_above_the_baseline_is_too_small() {
-        assert_eq!(
-            verdict(Errors {
-                baseline: Some(1.0),
-                ..errors(5.0, 5.5)
-            }),
-            Verdict::ModelTooSmall
-        );
+        assert_eq!(verdict(Errors { baseline: Some(1.0), ..errors(5.0, 5.5) }), Verdict::ModelTooSmall);
     }
 
     #[test]
@@ -357,38 +323,19 @@ mod tests {
 
     #[test]
     fn the_two_ends_of_lambda_are_baselines() {
-        let local = Errors {
-            local: Some(4.0),
-            global: Some(6.0),
-            ..errors(5.0, 5.0)
-        };
+        let local = Errors { local: Some(4.0), global: Some(6.0), ..errors(5.0, 5.0) };
         assert_eq!(verdict(local), Verdict::ModelTooSmall);
-        let global = Errors {
-            local: Some(6.0),
-            global: Some(4.0),
-            ..errors(5.0, 5.0)
-        };
+        let global = Errors { local: Some(6.0), global: Some(4.0), ..errors(5.0, 5.0) };
         assert_eq!(verdict(global), Verdict::Overfitting);
-        let both = Errors {
-            local: Some(4.5),
-            global: Some(4.0),
-            ..errors(5.0, 5.0)
-        };
+        let both = Errors { local: Some(4.5), global: Some(4.0), ..errors(5.0, 5.0) };
         assert_eq!(verdict(both), Verdict::Overfitting);
-        let alone = Errors {
-            local: Some(4.0),
-            ..errors(5.0, 5.0)
-        };
+        let alone = Errors { local: Some(4.0), ..errors(5.0, 5.0) };
         assert_eq!(verdict(alone), Verdict::ModelTooSmall);
     }
 
     #[test]
     fn without_held_out_rows_nothing_is_claimed() {
-        let diagnosis = diagnose(&Errors {
-            train: Some(1.0),
-            converged: true,
-            ..Errors::default()
-        });
+        let diagnosis = diagnose(&Errors { train: Some(1.0), converged: true, ..Errors::default() });
         assert_eq!(diagnosis.verdict, Verdict::Unknown);
         assert!(diagnosis.headline.contains("No rows were held out"));
     }
@@ -401,25 +348,15 @@ mod tests {
 
     #[test]
     fn an_unfinished_solver_is_mentioned_first() {
-        let diagnosis = diagnose(&Errors {
-            converged: false,
-            ..errors(1.0, 1.0)
-        });
+        let diagnosis = diagnose(&Errors { converged: false, ..errors(1.0, 1.0) });
         assert!(diagnosis.advice[0].contains("stopped before its tolerance"));
     }
 
     #[test]
     fn gains_are_told_with_their_numbers() {
-        let diagnosis = diagnose(&Errors {
-            local: Some(10.0),
-            global: Some(31.0),
-            ..errors(6.0, 7.0)
-        });
+        let diagnosis = diagnose(&Errors { local: Some(10.0), global: Some(31.0), ..errors(6.0, 7.0) });
         let last = diagnosis.reasons.last().unwrap();
-        assert!(
-            last.contains("30 % better than models fitted to each node alone (10)"),
-            "{last}"
-        );
+        assert!(last.contains("30 % better than models fitted to each node alone (10)"), "{last}");
         assert!(last.contains("77 % better than one model for all nodes (31)"), "{last}");
     }
 }

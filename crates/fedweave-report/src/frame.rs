@@ -20,33 +20,21 @@ impl Frame {
     /// The frame around some points; any frame if there are none.
     pub(crate) fn around(points: impl Iterator<Item = Point>) -> Self {
         let start = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-        let (low, high) = points.fold(start, |(l, h), p| {
-            ([l[0].min(p[0]), l[1].min(p[1])], [h[0].max(p[0]), h[1].max(p[1])])
-        });
+        let (low, high) =
+            points.fold(start, |(l, h), p| ([l[0].min(p[0]), l[1].min(p[1])], [h[0].max(p[0]), h[1].max(p[1])]));
         if low[0] > high[0] {
-            return Frame {
-                height: (WIDTH / ASPECT.1).round(),
-                scale: 1.0,
-                middle: [0.0; 2],
-            };
+            return Frame { height: (WIDTH / ASPECT.1).round(), scale: 1.0, middle: [0.0; 2] };
         }
         let (width, tall) = ((high[0] - low[0]).max(1e-12), (high[1] - low[1]).max(1e-12));
         let ideal = 2.0 * MARGIN + (WIDTH - 2.0 * MARGIN) * tall / width;
         let height = ideal.clamp(WIDTH / ASPECT.1, WIDTH / ASPECT.0).round();
         let scale = ((WIDTH - 2.0 * MARGIN) / width).min((height - 2.0 * MARGIN) / tall);
-        Frame {
-            height,
-            scale,
-            middle: [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])],
-        }
+        Frame { height, scale, middle: [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])] }
     }
 
     /// The place of a point.
     pub(crate) fn place(&self, point: Point) -> Point {
-        let (x, y) = (
-            self.scale * (point[0] - self.middle[0]),
-            self.scale * (point[1] - self.middle[1]),
-        );
+        let (x, y) = (self.scale * (point[0] - self.middle[0]), self.scale * (point[1] - self.middle[1]));
         [0.5 * WIDTH + x, 0.5 * self.height - y]
     }
 
@@ -62,18 +50,11 @@ mod tests {
 
     #[test]
     fn everything_fits() {
-        for points in [
-            vec![[0.0, 0.0]],
-            vec![[0.0, 0.0], [1e6, 1.0]],
-            vec![[3.0, -1e-3], [3.0, 1e-3]],
-        ] {
+        for points in [vec![[0.0, 0.0]], vec![[0.0, 0.0], [1e6, 1.0]], vec![[3.0, -1e-3], [3.0, 1e-3]]] {
             let frame = Frame::around(points.iter().copied());
             for point in points {
                 let [x, y] = frame.place(point);
-                assert!(
-                    (0.0..=WIDTH).contains(&x) && (0.0..=frame.height).contains(&y),
-                    "{x} {y}"
-                );
+                assert!((0.0..=WIDTH).contains(&x) && (0.0..=frame.height).contains(&y), "{x} {y}");
             }
         }
     }

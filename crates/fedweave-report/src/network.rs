@@ -62,11 +62,7 @@ pub(crate) fn draw(report: &Report, colours: &[usize]) -> Option<Network> {
     let (places, frame, map, words) = position(report);
     let (inside, across, thinned) = edge_paths(report, &places);
     let missing = places.iter().filter(|place| place.is_none()).count();
-    let caption = [Some(words), missing_words(missing), thinned]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let caption = [Some(words), missing_words(missing), thinned].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let (dots, grounds) = (dots(report, &places, colours), grounds(report, &places, colours));
     let dot = dot_size(report.nodes.len());
     Some(Network {
@@ -116,10 +112,7 @@ fn finite(x: Option<f64>, y: Option<f64>) -> Option<Point> {
 }
 
 fn in_frame(frame: &Frame, points: &[Option<Point>]) -> Vec<Option<Point>> {
-    points
-        .iter()
-        .map(|point| point.map(|point| frame.place(point)))
-        .collect()
+    points.iter().map(|point| point.map(|point| frame.place(point))).collect()
 }
 
 fn by_layout(report: &Report) -> Position {
@@ -132,10 +125,7 @@ fn by_layout(report: &Report) -> Position {
 
 fn on_a_map(given: &[Option<Point>], places: &[Point]) -> Position {
     let projection = Projection::fit(places);
-    let points: Vec<Option<Point>> = given
-        .iter()
-        .map(|place| place.map(|place| projection.project(place)))
-        .collect();
+    let points: Vec<Option<Point>> = given.iter().map(|place| place.map(|place| projection.project(place))).collect();
     let frame = Frame::around(points.iter().flatten().copied());
     let map = draw_map(&projection, &projection.graticule(places), &frame);
     let words = match projection {
@@ -146,39 +136,17 @@ fn on_a_map(given: &[Option<Point>], places: &[Point]) -> Position {
 }
 
 fn draw_map(projection: &Projection, graticule: &[GraticuleLine], frame: &Frame) -> Map {
-    let mut map = Map {
-        lines: String::new(),
-        parallels: Vec::new(),
-        meridians: Vec::new(),
-        scale_bar: None,
-    };
+    let mut map = Map { lines: String::new(), parallels: Vec::new(), meridians: Vec::new(), scale_bar: None };
     for line in graticule {
-        let points: Vec<Point> = line
-            .places
-            .iter()
-            .map(|place| frame.place(projection.project(*place)))
-            .collect();
+        let points: Vec<Point> = line.places.iter().map(|place| frame.place(projection.project(*place))).collect();
         append_line(&mut map.lines, &points, frame);
-        let crossing = if line.meridian {
-            cross_bottom(&points, frame)
-        } else {
-            cross_left(&points, frame)
-        };
+        let crossing = if line.meridian { cross_bottom(&points, frame) } else { cross_left(&points, frame) };
         if let Some(at) = crossing.filter(|at| (4.0..=96.0).contains(at)) {
-            let tick = Tick {
-                at,
-                label: line.label(),
-            };
-            if line.meridian {
-                map.meridians.push(tick)
-            } else {
-                map.parallels.push(tick)
-            }
+            let tick = Tick { at, label: line.label() };
+            if line.meridian { map.meridians.push(tick) } else { map.parallels.push(tick) }
         }
     }
-    map.scale_bar = projection
-        .kilometres()
-        .map(|kilometres| scale_bar(frame.scale / kilometres));
+    map.scale_bar = projection.kilometres().map(|kilometres| scale_bar(frame.scale / kilometres));
     map
 }
 
@@ -220,15 +188,8 @@ fn cross(points: &[Point], axis: usize, level: f64) -> Option<f64> {
 fn scale_bar(per_kilometre: f64) -> Tick {
     let rough = WIDTH / 6.0 / per_kilometre;
     let power = 10f64.powf(rough.log10().floor());
-    let length = [5.0, 2.0, 1.0]
-        .into_iter()
-        .map(|m| m * power)
-        .find(|l| *l <= rough)
-        .unwrap_or(power);
-    Tick {
-        at: 100.0 * length * per_kilometre / WIDTH,
-        label: format!("{} km", short(length)),
-    }
+    let length = [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|l| *l <= rough).unwrap_or(power);
+    Tick { at: 100.0 * length * per_kilometre / WIDTH, label: format!("{} km", short(length)) }
 }
 
 fn edge_paths(report: &Report, places: &[Option<Point>]) -> (String, String, Option<String>) {
@@ -269,26 +230,14 @@ fn node_colour(report: &Report, colours: &[usize], i: usize) -> usize {
 }
 
 fn empty_shapes() -> Vec<Shape> {
-    (0..=COLOURS)
-        .map(|colour| Shape {
-            colour,
-            path: String::new(),
-        })
-        .collect()
+    (0..=COLOURS).map(|colour| Shape { colour, path: String::new() }).collect()
 }
 
 fn dots(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Shape> {
-    let placed = places
-        .iter()
-        .enumerate()
-        .filter_map(|(i, place)| place.map(|[x, y]| (i, format!("M{x:.1} {y:.1}h0"))));
+    let placed =
+        places.iter().enumerate().filter_map(|(i, place)| place.map(|[x, y]| (i, format!("M{x:.1} {y:.1}h0"))));
     if places.len() <= SINGLE_DOTS_MAX {
-        return placed
-            .map(|(i, path)| Shape {
-                colour: node_colour(report, colours, i),
-                path,
-            })
-            .collect();
+        return placed.map(|(i, path)| Shape { colour: node_colour(report, colours, i), path }).collect();
     }
     let mut shapes = empty_shapes();
     placed.for_each(|(i, path)| shapes[node_colour(report, colours, i)].path += &path);
@@ -302,10 +251,7 @@ fn grounds(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<
     let mut shapes = empty_shapes();
     let stride = report.edges.len().div_ceil(EDGES_MAX).max(1);
     for edge in report.edges.iter().step_by(stride).filter(|edge| !edge.saturated) {
-        let (colour, other) = (
-            node_colour(report, colours, edge.i),
-            node_colour(report, colours, edge.j),
-        );
+        let (colour, other) = (node_colour(report, colours, edge.i), node_colour(report, colours, edge.j));
         if colour == other && colour < COLOURS {
             append_edge(&mut shapes[colour].path, places[edge.i], places[edge.j]);
         }
@@ -320,28 +266,13 @@ mod tests {
     use crate::report::{Cluster, Edge, Node};
 
     fn pair(coordinates: Coordinates) -> Report {
-        let node = |x, y, cluster| Node {
-            x: Some(x),
-            y: Some(y),
-            cluster: Some(cluster),
-            ..Node::default()
-        };
+        let node = |x, y, cluster| Node { x: Some(x), y: Some(y), cluster: Some(cluster), ..Node::default() };
         Report {
             coordinates,
             nodes: vec![node(24.9, 60.2, 0), node(25.5, 65.0, 0), node(27.7, 62.9, 1)],
             edges: vec![
-                Edge {
-                    i: 0,
-                    j: 1,
-                    weight: 1.0,
-                    saturated: false,
-                },
-                Edge {
-                    i: 1,
-                    j: 2,
-                    weight: 1.0,
-                    saturated: true,
-                },
+                Edge { i: 0, j: 1, weight: 1.0, saturated: false },
+                Edge { i: 1, j: 2, weight: 1.0, saturated: true },
             ],
             clusters: vec![Cluster { size: 2, model: vec![] }, Cluster { size: 1, model: vec![] }],
             ..Report::default()
@@ -353,11 +284,7 @@ mod tests {
         let report = pair(Coordinates::Geographic);
         let network = draw(&report, &cluster_colours(&report)).unwrap();
         let map = network.map.unwrap();
-        assert!(
-            map.parallels.iter().any(|tick| tick.label == "62° N"),
-            "{:?}",
-            map.parallels
-        );
+        assert!(map.parallels.iter().any(|tick| tick.label == "62° N"), "{:?}", map.parallels);
         assert!(!map.meridians.is_empty() && map.scale_bar.unwrap().label.ends_with(" km"));
     }
 
@@ -366,14 +293,8 @@ mod tests {
         let report = pair(Coordinates::Plane);
         assert_eq!(cluster_colours(&report), [0, COLOURS]);
         let network = draw(&report, &[0, COLOURS]).unwrap();
-        assert_eq!(
-            network.dots.iter().map(|dot| dot.colour).collect::<Vec<_>>(),
-            [0, 0, COLOURS]
-        );
-        assert_eq!(
-            network.grounds.iter().map(|ground| ground.colour).collect::<Vec<_>>(),
-            [0]
-        );
+        assert_eq!(network.dots.iter().map(|dot| dot.colour).collect::<Vec<_>>(), [0, 0, COLOURS]);
+        assert_eq!(network.grounds.iter().map(|ground| ground.colour).collect::<Vec<_>>(), [0]);
         assert!(!network.across.is_empty() && !network.inside.is_empty() && network.map.is_none());
     }
 

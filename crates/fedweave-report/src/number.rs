@@ -40,11 +40,7 @@ pub(crate) fn plural(n: usize, one: &str) -> String {
 /// A share in percent: `29 %`, `0.4 %`.
 pub(crate) fn percent(share: f64) -> String {
     let value = 100.0 * share;
-    if value.abs() >= 9.95 {
-        format!("{} %", number(value.round(), 6))
-    } else {
-        format!("{} %", number(value, 2))
-    }
+    if value.abs() >= 9.95 { format!("{} %", number(value.round(), 6)) } else { format!("{} %", number(value, 2)) }
 }
 
 /// A duration: `0.8 s`, `3 min 12 s`.
@@ -74,11 +70,7 @@ fn plain(size: f64, digits: usize, exponent: i32) -> String {
 
 /// Drops the zeros after the decimal point that say nothing.
 fn trim(text: &str) -> &str {
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        text
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 fn group(digits: &str) -> String {

@@ -109,50 +109,19 @@ fn modes(report: &Report, colours: &[usize]) -> Vec<Mode> {
     let any = |test: fn(&crate::Node) -> bool| report.nodes.iter().any(test);
     let clusters = colours.iter().any(|&colour| colour < network::COLOURS);
     let modes = [
-        (
-            clusters,
-            Mode {
-                key: "cluster",
-                title: "Cluster",
-            },
-        ),
-        (
-            any(|node| node.gain().is_some()),
-            Mode {
-                key: "gain",
-                title: "Gain over local",
-            },
-        ),
-        (
-            any(|node| node.validation_error.is_some()),
-            Mode {
-                key: "validation",
-                title: "Held-out error",
-            },
-        ),
-        (
-            any(|node| node.train_error.is_some()),
-            Mode {
-                key: "train",
-                title: "Training error",
-            },
-        ),
+        (clusters, Mode { key: "cluster", title: "Cluster" }),
+        (any(|node| node.gain().is_some()), Mode { key: "gain", title: "Gain over local" }),
+        (any(|node| node.validation_error.is_some()), Mode { key: "validation", title: "Held-out error" }),
+        (any(|node| node.train_error.is_some()), Mode { key: "train", title: "Training error" }),
     ];
-    modes
-        .into_iter()
-        .filter_map(|(there, mode)| there.then_some(mode))
-        .collect()
+    modes.into_iter().filter_map(|(there, mode)| there.then_some(mode)).collect()
 }
 
 fn lambda_note(report: &Report) -> String {
     let Some(curve) = &report.lambda_curve else {
         return String::new();
     };
-    let rule = if curve.rule.is_empty() {
-        String::new()
-    } else {
-        format!(" by the rule: {}", curve.rule)
-    };
+    let rule = if curve.rule.is_empty() { String::new() } else { format!(" by the rule: {}", curve.rule) };
     let mut note = format!("λ = {} was chosen{rule}.", short(curve.chosen));
     if curve.points.iter().any(|point| point.standard_error.is_some()) {
         note += " The band is ± one standard error.";
@@ -170,11 +139,7 @@ fn feature_list(report: &Report) -> String {
     match names.len() {
         0 => plural(report.what.dim, "parameter"),
         n if n <= FEATURES_NAMED => names.join(", "),
-        n => format!(
-            "{} and {} more",
-            names[..FEATURES_NAMED].join(", "),
-            count(n - FEATURES_NAMED)
-        ),
+        n => format!("{} and {} more", names[..FEATURES_NAMED].join(", "), count(n - FEATURES_NAMED)),
     }
 }
 

@@ -27,20 +27,14 @@ pub(crate) struct GraticuleLine {
 impl Projection {
     /// The projection for places given as `[longitude, latitude]`.
     pub(crate) fn fit(places: &[Point]) -> Self {
-        let sum = places
-            .iter()
-            .map(|place| unit(*place))
-            .fold([0.0; 3], |s, u| [s[0] + u[0], s[1] + u[1], s[2] + u[2]]);
+        let sum =
+            places.iter().map(|place| unit(*place)).fold([0.0; 3], |s, u| [s[0] + u[0], s[1] + u[1], s[2] + u[2]]);
         let size = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
         let longitude = sum[1].atan2(sum[0]).to_degrees();
         let latitude = (sum[2] / size.max(1e-9)).clamp(-1.0, 1.0).asin().to_degrees();
         let centre = [longitude, latitude];
         let far = places.iter().any(|place| angle(*place, centre) > AZIMUTHAL_MAX);
-        if far {
-            Projection::PlateCarree { centre: longitude }
-        } else {
-            Projection::Azimuthal { centre }
-        }
+        if far { Projection::PlateCarree { centre: longitude } } else { Projection::Azimuthal { centre } }
     }
 
     /// Where a place is drawn, y upwards.
@@ -77,9 +71,7 @@ impl Projection {
         let parallels = multiples(south, north, step).map(|degrees| GraticuleLine {
             meridian: false,
             degrees,
-            places: between(west + middle, east + middle)
-                .map(|longitude| [longitude, degrees])
-                .collect(),
+            places: between(west + middle, east + middle).map(|longitude| [longitude, degrees]).collect(),
         });
         meridians.chain(parallels).collect()
     }
@@ -104,10 +96,7 @@ fn azimuthal([lon0, lat0]: Point, [lon, lat]: Point) -> Point {
     let (delta, lat, lat0) = ((lon - lon0).to_radians(), lat.to_radians(), lat0.to_radians());
     let cosine = lat0.sin() * lat.sin() + lat0.cos() * lat.cos() * delta.cos();
     let k = EARTH_RADIUS_KM * (2.0 / (1.0 + cosine).max(1e-9)).sqrt();
-    [
-        k * lat.cos() * delta.sin(),
-        k * (lat0.cos() * lat.sin() - lat0.sin() * lat.cos() * delta.cos()),
-    ]
+    [k * lat.cos() * delta.sin(), k * (lat0.cos() * lat.sin() - lat0.sin() * lat.cos() * delta.cos())]
 }
 
 fn unit([longitude, latitude]: Point) -> [f64; 3] {
@@ -126,9 +115,7 @@ fn wrap(degrees: f64) -> f64 {
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-        (low.min(v), high.max(v))
-    })
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
 }
 
 fn widen(low: f64, high: f64, by: f64, min: f64, max: f64) -> (f64, f64) {
@@ -171,12 +158,7 @@ mod tests {
         let projection = Projection::fit(&places);
         let (a, b) = (projection.project(places[0]), projection.project(places[1]));
         assert!((a[0] - b[0]).abs() < 300.0);
-        assert!(
-            projection
-                .graticule(&places)
-                .iter()
-                .all(|line| line.degrees.abs() <= 180.0)
-        );
+        assert!(projection.graticule(&places).iter().all(|line| line.degrees.abs() <= 180.0));
     }
 
     #[test]
@@ -187,14 +169,7 @@ mod tests {
 
     #[test]
     fn labels_name_the_side() {
-        let line = |meridian, degrees| {
-            GraticuleLine {
-                meridian,
-                degrees,
-                places: Vec::new(),
-            }
-            .label()
-        };
+        let line = |meridian, degrees| GraticuleLine { meridian, degrees, places: Vec::new() }.label();
         assert_eq!(line(false, 65.0), "65° N");
         assert_eq!(line(true, -0.30000000000000004), "0.3° W");
         assert_eq!(line(true, 0.0), "0°");

@@ -283,11 +283,7 @@ pub enum MethodKind {
 impl Report {
     /// The name of parameter `k`: the feature's, or `w1`, `w2`, ... where it has none.
     pub fn parameter_name(&self, k: usize) -> String {
-        self.what
-            .features
-            .get(k)
-            .cloned()
-            .unwrap_or_else(|| format!("w{}", k + 1))
+        self.what.features.get(k).cloned().unwrap_or_else(|| format!("w{}", k + 1))
     }
 }
 
@@ -314,22 +310,10 @@ mod tests {
 
     #[test]
     fn json_round_trip_keeps_every_number() {
-        let mut report = Report {
-            title: "a".into(),
-            ..Report::default()
-        };
+        let mut report = Report { title: "a".into(), ..Report::default() };
         report.outcome.objective = 0.1 + 0.2;
-        report.nodes.push(Node {
-            name: "n".into(),
-            parameters: vec![1e-300, -2.5],
-            ..Node::default()
-        });
-        report.edges.push(Edge {
-            i: 0,
-            j: 0,
-            weight: 1.0,
-            saturated: true,
-        });
+        report.nodes.push(Node { name: "n".into(), parameters: vec![1e-300, -2.5], ..Node::default() });
+        report.edges.push(Edge { i: 0, j: 0, weight: 1.0, saturated: true });
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
     }
@@ -338,10 +322,7 @@ mod tests {
     fn not_finite_numbers_come_back_as_nan() {
         let mut report = Report::default();
         report.outcome.objective = f64::INFINITY;
-        report.nodes.push(Node {
-            parameters: vec![f64::NAN],
-            ..Node::default()
-        });
+        report.nodes.push(Node { parameters: vec![f64::NAN], ..Node::default() });
         let back: Report = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
         assert!(back.outcome.objective.is_nan() && back.nodes[0].parameters[0].is_nan());
     }
@@ -354,27 +335,9 @@ mod tests {
 
     #[test]
     fn gain_is_relative_to_local() {
-        let node = Node {
-            validation_error: Some(7.0),
-            local_error: Some(10.0),
-            ..Node::default()
-        };
+        let node = Node { validation_error: Some(7.0), local_error: Some(10.0), ..Node::default() };
         assert!((node.gain().unwrap() - 0.3).abs() < 1e-12);
-        assert_eq!(
-            Node {
-                local_error: Some(0.0),
-                ..node.clone()
-            }
-            .gain(),
-            None
-        );
-        assert_eq!(
-            Node {
-                validation_error: None,
-                ..node
-            }
-            .gain(),
-            None
-        );
+        assert_eq!(Node { local_error: Some(0.0), ..node.clone() }.gain(), None);
+        assert_eq!(Node { validation_error: None, ..node }.gain(), None);
     }
 }

@@ -25,15 +25,8 @@ pub(crate) fn error_bars(outcome: &Outcome) -> Vec<Bar> {
         ("global, held out", "other", outcome.global_error),
         ("baseline", "other", outcome.baseline_error),
     ];
-    let known: Vec<_> = errors
-        .into_iter()
-        .filter_map(|(label, class, error)| Some((label, class, error?)))
-        .collect();
-    let most = known
-        .iter()
-        .map(|(_, _, error)| *error)
-        .filter(|error| error.is_finite())
-        .fold(0.0, f64::max);
+    let known: Vec<_> = errors.into_iter().filter_map(|(label, class, error)| Some((label, class, error?))).collect();
+    let most = known.iter().map(|(_, _, error)| *error).filter(|error| error.is_finite()).fold(0.0, f64::max);
     let bar = |(label, class, error): (&str, &'static str, f64)| Bar {
         label: label.into(),
         class,
@@ -46,11 +39,7 @@ pub(crate) fn error_bars(outcome: &Outcome) -> Vec<Bar> {
 
 fn share(value: f64, most: f64) -> f64 {
     let percent = (1000.0 * value / most).round() / 10.0;
-    if percent.is_finite() {
-        percent.clamp(0.0, 100.0)
-    } else {
-        0.0
-    }
+    if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 }
 }
 
 /// A comparison ready for the template.
@@ -66,26 +55,10 @@ pub(crate) fn compared(comparison: &Comparison) -> Option<Compared> {
         return None;
     }
     let end = |method: &Method| method.error + method.standard_error.unwrap_or(0.0);
-    let most = comparison
-        .methods
-        .iter()
-        .map(end)
-        .filter(|error| error.is_finite())
-        .fold(0.0, f64::max);
-    let bars = comparison
-        .methods
-        .iter()
-        .map(|method| method_bar(method, most))
-        .collect();
-    let sentences = [
-        splits_words(comparison),
-        nodes_words(comparison),
-        shuffled_words(comparison),
-    ];
-    Some(Compared {
-        bars,
-        sentences: sentences.into_iter().flatten().collect(),
-    })
+    let most = comparison.methods.iter().map(end).filter(|error| error.is_finite()).fold(0.0, f64::max);
+    let bars = comparison.methods.iter().map(|method| method_bar(method, most)).collect();
+    let sentences = [splits_words(comparison), nodes_words(comparison), shuffled_words(comparison)];
+    Some(Compared { bars, sentences: sentences.into_iter().flatten().collect() })
 }
 
 fn method_bar(method: &Method, most: f64) -> Bar {
@@ -105,11 +78,7 @@ fn method_bar(method: &Method, most: f64) -> Bar {
 
 fn splits_words(comparison: &Comparison) -> Option<String> {
     let whiskers = comparison.methods.iter().any(|method| method.standard_error.is_some());
-    let marks = if whiskers {
-        "; the thin lines are ± one standard error"
-    } else {
-        ""
-    };
+    let marks = if whiskers { "; the thin lines are ± one standard error" } else { "" };
     match comparison.splits {
         0 => None,
         1 => Some(format!("One random split{marks}.")),
@@ -119,13 +88,8 @@ fn splits_words(comparison: &Comparison) -> Option<String> {
 
 fn nodes_words(comparison: &Comparison) -> Option<String> {
     let (gain, lose) = (comparison.nodes_gain, comparison.nodes_lose);
-    (gain + lose > 0).then(|| {
-        format!(
-            "Against their own local-only model, {} nodes gain and {} lose.",
-            count(gain),
-            count(lose)
-        )
-    })
+    (gain + lose > 0)
+        .then(|| format!("Against their own local-only model, {} nodes gain and {} lose.", count(gain), count(lose)))
 }
 
 fn shuffled_words(comparison: &Comparison) -> Option<String> {
@@ -167,9 +131,7 @@ const PARAMETERS_MAX: usize = 24;
 
 /// The largest clusters with a model; the parameters that differ most if there are too many.
 pub(crate) fn models(report: &Report, colours: &[usize]) -> Option<Models> {
-    let mut order: Vec<usize> = (0..report.clusters.len())
-        .filter(|&k| !report.clusters[k].model.is_empty())
-        .collect();
+    let mut order: Vec<usize> = (0..report.clusters.len()).filter(|&k| !report.clusters[k].model.is_empty()).collect();
     let known = order.len();
     order.sort_by(|&a, &b| report.clusters[b].size.cmp(&report.clusters[a].size).then(a.cmp(&b)));
     order.truncate(MODELS_MAX);
@@ -183,13 +145,7 @@ pub(crate) fn models(report: &Report, colours: &[usize]) -> Option<Models> {
         cluster: k + 1,
         colour: colours[k],
         size: count(report.clusters[k].size),
-        cells: shown
-            .iter()
-            .map(|&p| Cell {
-                value: short(columns[p][r]),
-                tint: tint(&columns[p], r),
-            })
-            .collect(),
+        cells: shown.iter().map(|&p| Cell { value: short(columns[p][r]), tint: tint(&columns[p], r) }).collect(),
     };
     Some(Models {
         names: shown.iter().map(|&p| report.parameter_name(p)).collect(),
@@ -215,11 +171,7 @@ fn models_caption(clusters: usize, all_clusters: usize, parameters: usize, dim: 
 /// The columns to show, in their own order.
 fn most_different(columns: &[Vec<f64>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by(|&a, &b| {
-        largest_deviation(&columns[b])
-            .total_cmp(&largest_deviation(&columns[a]))
-            .then(a.cmp(&b))
-    });
+    order.sort_by(|&a, &b| largest_deviation(&columns[b]).total_cmp(&largest_deviation(&columns[a])).then(a.cmp(&b)));
     order.truncate(PARAMETERS_MAX);
     order.sort_unstable();
     order
@@ -236,11 +188,7 @@ fn largest_deviation(column: &[f64]) -> f64 {
 
 fn tint(column: &[f64], r: usize) -> f64 {
     let tint = (column[r] - mean(column)) / largest_deviation(column);
-    if tint.is_finite() {
-        (tint * 100.0).round() / 100.0
-    } else {
-        0.0
-    }
+    if tint.is_finite() { (tint * 100.0).round() / 100.0 } else { 0.0 }
 }
 
 /// The table of nodes as it is before the script takes over.
@@ -340,16 +288,8 @@ fn grey_legend(report: &Report, colours: &[usize]) -> Option<Legend> {
         return None;
     }
     let alone = small.iter().all(|&k| report.clusters[k].size == 1);
-    let label = if alone {
-        "on their own".into()
-    } else {
-        format!("{} other clusters", count(small.len()))
-    };
-    Some(Legend {
-        colour: COLOURS,
-        label,
-        size: count(nodes),
-    })
+    let label = if alone { "on their own".into() } else { format!("{} other clusters", count(small.len())) };
+    Some(Legend { colour: COLOURS, label, size: count(nodes) })
 }
 
 #[cfg(test)]
@@ -359,17 +299,9 @@ mod tests {
 
     #[test]
     fn columns_without_values_are_absent() {
-        let node = Node {
-            name: "a".into(),
-            rows: 3,
-            validation_error: Some(1.0),
-            local_error: Some(2.0),
-            ..Node::default()
-        };
-        let report = Report {
-            nodes: vec![node, Node::default()],
-            ..Report::default()
-        };
+        let node =
+            Node { name: "a".into(), rows: 3, validation_error: Some(1.0), local_error: Some(2.0), ..Node::default() };
+        let report = Report { nodes: vec![node, Node::default()], ..Report::default() };
         let table = nodes(&report, &[]).unwrap();
         let keys: Vec<_> = table.columns.iter().map(|column| column.key).collect();
         assert_eq!(keys, ["rows", "validation", "local", "gain"]);
@@ -379,36 +311,20 @@ mod tests {
 
     #[test]
     fn the_heat_map_compares_clusters_within_a_column() {
-        let cluster = |size, a, b| Cluster {
-            size,
-            model: vec![a, b],
-        };
-        let mut report = Report {
-            clusters: vec![cluster(2, 1.0, 5.0), cluster(3, 3.0, 5.0)],
-            ..Report::default()
-        };
+        let cluster = |size, a, b| Cluster { size, model: vec![a, b] };
+        let mut report = Report { clusters: vec![cluster(2, 1.0, 5.0), cluster(3, 3.0, 5.0)], ..Report::default() };
         report.what.dim = 2;
         let models = models(&report, &[1, 0]).unwrap();
         assert_eq!(models.rows[0].cluster, 2, "the largest first");
-        assert_eq!(
-            (models.rows[0].cells[0].tint, models.rows[1].cells[0].tint),
-            (1.0, -1.0)
-        );
+        assert_eq!((models.rows[0].cells[0].tint, models.rows[1].cells[0].tint), (1.0, -1.0));
         assert_eq!(models.rows[0].cells[1].tint, 0.0);
     }
 
     #[test]
     fn whiskers_and_bars_share_a_scale() {
-        let method = |error, se| Method {
-            error,
-            standard_error: Some(se),
-            ..Method::default()
-        };
-        let comparison = Comparison {
-            methods: vec![method(8.0, 2.0), method(5.0, 1.0)],
-            splits: 10,
-            ..Comparison::default()
-        };
+        let method = |error, se| Method { error, standard_error: Some(se), ..Method::default() };
+        let comparison =
+            Comparison { methods: vec![method(8.0, 2.0), method(5.0, 1.0)], splits: 10, ..Comparison::default() };
         let bars = compared(&comparison).unwrap().bars;
         assert_eq!((bars[0].width, bars[0].whisker), (80.0, Some((60.0, 100.0))));
         assert_eq!(bars[1].width, 50.0);

@@ -23,11 +23,7 @@ pub(crate) struct Certificate {
 /// What was fitted, in one sentence.
 pub(crate) fn lead(report: &Report) -> String {
     let what = &report.what;
-    let target = what
-        .target
-        .as_ref()
-        .map(|target| format!(" of {target}"))
-        .unwrap_or_default();
+    let target = what.target.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
     let models = match what.nodes {
         1 => format!("One model{target}"),
         n => format!("A personal model{target} for each of {} nodes", count(n)),
@@ -36,19 +32,12 @@ pub(crate) fn lead(report: &Report) -> String {
         0 => "not coupled: there are no edges".into(),
         m => {
             let edges = plural(m, "edge");
-            format!(
-                "coupled along {edges} by the {} penalty with λ = {}",
-                what.penalty,
-                short(what.lambda)
-            )
+            format!("coupled along {edges} by the {} penalty with λ = {}", what.penalty, short(what.lambda))
         }
     };
     let size = plural(what.dim, "parameter");
     let rows = plural(what.rows, "row");
-    format!(
-        "{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.",
-        what.loss
-    )
+    format!("{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.", what.loss)
 }
 
 /// Which rows were held out; always said, if only that it is not known.
@@ -57,11 +46,7 @@ pub(crate) fn held_out(what: &What) -> String {
         0 => String::new(),
         n => format!("{} of {} rows. ", count(n), count(n + what.rows)),
     };
-    let split = if what.split.is_empty() {
-        "How the rows were chosen is not recorded."
-    } else {
-        &what.split
-    };
+    let split = if what.split.is_empty() { "How the rows were chosen is not recorded." } else { &what.split };
     number + split
 }
 
@@ -91,20 +76,12 @@ pub(crate) fn facts(report: &Report) -> Vec<Fact> {
 }
 
 fn fact(label: &str, value: String, note: String) -> Fact {
-    Fact {
-        label: label.into(),
-        value,
-        note,
-    }
+    Fact { label: label.into(), value, note }
 }
 
 fn nodes_fact(report: &Report) -> Fact {
     let edges = plural(report.what.edges, "edge");
-    fact(
-        "Nodes",
-        count(report.what.nodes),
-        format!("{edges}, {}", plural(report.what.rows, "row")),
-    )
+    fact("Nodes", count(report.what.nodes), format!("{edges}, {}", plural(report.what.rows, "row")))
 }
 
 fn clusters_fact(report: &Report) -> Option<Fact> {
@@ -114,23 +91,12 @@ fn clusters_fact(report: &Report) -> Option<Fact> {
         (_, 1) => "every node has its own model".into(),
         (_, n) => format!("the largest has {}", plural(n, "node")),
     };
-    Some(fact(
-        if report.clusters.len() == 1 {
-            "Cluster"
-        } else {
-            "Clusters"
-        },
-        count(report.clusters.len()),
-        note,
-    ))
+    Some(fact(if report.clusters.len() == 1 { "Cluster" } else { "Clusters" }, count(report.clusters.len()), note))
 }
 
 fn validation_fact(outcome: &Outcome) -> Option<Fact> {
     let error = outcome.validation_error?;
-    let against = outcome
-        .local_error
-        .map(|local| 1.0 - error / local)
-        .filter(|gain| gain.is_finite());
+    let against = outcome.local_error.map(|local| 1.0 - error / local).filter(|gain| gain.is_finite());
     let note = match against {
         Some(gain) if gain >= 0.005 => format!("{} below local-only models", percent(gain)),
         Some(gain) if gain <= -0.005 => format!("{} above local-only models", percent(-gain)),
@@ -141,43 +107,25 @@ fn validation_fact(outcome: &Outcome) -> Option<Fact> {
 }
 
 fn train_fact(outcome: &Outcome) -> Option<Fact> {
-    let note = if outcome.validation_error.is_some() {
-        outcome.error_name.clone()
-    } else {
-        "no rows held out".into()
-    };
+    let note = if outcome.validation_error.is_some() { outcome.error_name.clone() } else { "no rows held out".into() };
     Some(fact("Training error", short(outcome.train_error?), note))
 }
 
 fn optimality_fact(outcome: &Outcome) -> Fact {
     match (certified(outcome), outcome.kkt_residual) {
-        (Some(gap), _) => fact(
-            "Certified gap",
-            short(gap),
-            format!("objective {}", number(outcome.objective, 5)),
-        ),
+        (Some(gap), _) => fact("Certified gap", short(gap), format!("objective {}", number(outcome.objective, 5))),
         (None, Some(kkt)) => fact("KKT residual", short(kkt), "no certificate".into()),
         (None, None) => fact("Objective", number(outcome.objective, 5), "no certificate".into()),
     }
 }
 
 fn effort_fact(report: &Report) -> Fact {
-    let time = report
-        .outcome
-        .seconds
-        .map(|seconds| format!(" in {}", duration(seconds)))
-        .unwrap_or_default();
-    fact(
-        "Iterations",
-        count(report.outcome.iterations),
-        format!("{}{time}", report.what.solver),
-    )
+    let time = report.outcome.seconds.map(|seconds| format!(" in {}", duration(seconds))).unwrap_or_default();
+    fact("Iterations", count(report.outcome.iterations), format!("{}{time}", report.what.solver))
 }
 
 fn certified(outcome: &Outcome) -> Option<f64> {
-    outcome
-        .certified_gap
-        .filter(|gap| gap.is_finite() && outcome.objective.is_finite())
+    outcome.certified_gap.filter(|gap| gap.is_finite() && outcome.objective.is_finite())
 }
 
 /// What is known about how far from optimal the models are.
@@ -197,10 +145,7 @@ fn proven(objective: f64, gap: f64) -> Certificate {
     };
     Certificate {
         certified: true,
-        headline: format!(
-            "No other choice of models can have an objective below {}.",
-            number(objective - gap, digits)
-        ),
+        headline: format!("No other choice of models can have an objective below {}.", number(objective - gap, digits)),
         text: format!(
             "The models here reach {}; the certified gap between the two is {}{share}. The bound comes from the dual problem \
              and holds however the models were found, up to rounding. It is about the objective only: \
@@ -228,11 +173,7 @@ fn not_proven(outcome: &Outcome) -> Certificate {
         ),
         None => "There is no KKT residual either, so nothing is known about how close to optimal they are.".into(),
     };
-    Certificate {
-        certified: false,
-        headline: "There is no certificate for these models.".into(),
-        text: residual,
-    }
+    Certificate { certified: false, headline: "There is no certificate for these models.".into(), text: residual }
 }
 
 #[cfg(test)]
@@ -241,11 +182,7 @@ mod tests {
 
     #[test]
     fn a_gap_gives_a_bound_that_differs_from_the_objective() {
-        let outcome = Outcome {
-            objective: 123.456789,
-            certified_gap: Some(1e-6),
-            ..Outcome::default()
-        };
+        let outcome = Outcome { objective: 123.456789, certified_gap: Some(1e-6), ..Outcome::default() };
         let certificate = certificate(&outcome);
         assert!(certificate.certified);
         assert!(certificate.headline.contains("123.456788"), "{}", certificate.headline);
@@ -254,12 +191,7 @@ mod tests {
 
     #[test]
     fn without_a_gap_nothing_is_claimed() {
-        let mut outcome = Outcome {
-            objective: 1.0,
-            kkt_residual: Some(1e-7),
-            tolerance: 1e-6,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { objective: 1.0, kkt_residual: Some(1e-7), tolerance: 1e-6, ..Outcome::default() };
         for gap in [None, Some(f64::INFINITY), Some(f64::NAN)] {
             outcome.certified_gap = gap;
             let certificate = certificate(&outcome);
@@ -271,12 +203,7 @@ mod tests {
 
     #[test]
     fn held_out_rows_are_counted() {
-        let what = What {
-            rows: 80,
-            rows_held_out: 20,
-            split: "Every fifth row.".into(),
-            ..What::default()
-        };
+        let what = What { rows: 80, rows_held_out: 20, split: "Every fifth row.".into(), ..What::default() };
         assert_eq!(held_out(&what), "20 of 100 rows. Every fifth row.");
         assert!(held_out(&What::default()).contains("not recorded"));
     }
@@ -294,10 +221,7 @@ mod tests {
             target: Some("temperature".into()),
             ..Default::default()
         };
-        let report = Report {
-            what,
-            ..Report::default()
-        };
+        let report = Report { what, ..Report::default() };
         assert_eq!(
             lead(&report),
             "A personal model of temperature for each of 207 nodes, 6 parameters each, fitted to 2,070 rows with the squared \

@@ -3,28 +3,11 @@
 use fedweave_report::*;
 
 fn two_nodes(name: &str) -> Report {
-    let node = |name: &str| Node {
-        name: name.into(),
-        rows: 3,
-        cluster: Some(0),
-        parameters: vec![1.0],
-        ..Node::default()
-    };
-    let mut report = Report {
-        title: name.into(),
-        nodes: vec![node(name), node("b")],
-        ..Report::default()
-    };
-    report.edges = vec![Edge {
-        i: 0,
-        j: 1,
-        weight: 1.0,
-        saturated: false,
-    }];
-    report.clusters = vec![Cluster {
-        size: 2,
-        model: vec![1.0],
-    }];
+    let node =
+        |name: &str| Node { name: name.into(), rows: 3, cluster: Some(0), parameters: vec![1.0], ..Node::default() };
+    let mut report = Report { title: name.into(), nodes: vec![node(name), node("b")], ..Report::default() };
+    report.edges = vec![Edge { i: 0, j: 1, weight: 1.0, saturated: false }];
+    report.clusters = vec![Cluster { size: 2, model: vec![1.0] }];
     report.command = format!("fedweave fit  {name}");
     (report.what.dim, report.what.nodes, report.what.edges) = (1, 2, 1);
     report.what.split = "every fifth row".into();
@@ -69,14 +52,8 @@ fn a_diverged_run_is_rendered_and_called_so() {
     report.outcome.certified_gap = Some(f64::INFINITY);
     report.nodes[0].parameters = vec![f64::NAN];
     report.nodes[0].train_error = Some(f64::INFINITY);
-    report.history = (0..5)
-        .map(|k| Step {
-            iteration: k,
-            objective: f64::NAN,
-            gap: None,
-            kkt: Some(f64::INFINITY),
-        })
-        .collect();
+    report.history =
+        (0..5).map(|k| Step { iteration: k, objective: f64::NAN, gap: None, kkt: Some(f64::INFINITY) }).collect();
     let page = render(&report).unwrap();
     assert!(page.contains("Diverged") && page.contains("no certificate"));
 }
@@ -85,12 +62,5 @@ fn a_diverged_run_is_rendered_and_called_so() {
 fn a_dangling_edge_is_an_error() {
     let mut report = two_nodes("a");
     report.edges[0].j = 2;
-    assert!(matches!(
-        render(&report),
-        Err(ReportError::EdgeEnd {
-            edge: 0,
-            node: 2,
-            nodes: 2
-        })
-    ));
+    assert!(matches!(render(&report), Err(ReportError::EdgeEnd { edge: 0, node: 2, nodes: 2 })));
 }

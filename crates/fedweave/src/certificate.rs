@@ -17,8 +17,8 @@
 
 use crate::graph::partition::Partition;
 use crate::loss::FenchelGap;
-use crate::matrix::{Matrix, dot, norm2};
-use crate::parallel::{ordered_map, ordered_sum};
+use crate::matrix::{Matrix, axpy, dot, norm2};
+use crate::parallel::{for_blocks, ordered_fold, ordered_map, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 use crate::solve::NewtonSystem;
@@ -53,22 +53,27 @@ impl Kkt {
 pub fn kkt(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Kkt {
     let (loss, d) = (problem.loss(), problem.dim());
     let scratch = Scratch::new(loss.work_len() + 3 * d);
-    let stationarity = (0..problem.nodes()).map(|i| {
+    let stationarity = |i: usize| {
         let mut work = scratch.lock();
         let (flow, work) = work.split_at_mut(d);
         let (residual, work) = work.split_at_mut(d);
-        if problem.lambda() > 0.0 { problem.divergence(u, i, flow) } else { flow.fill(0.0) }
+        if problem.lambda() > 0.0 {
+            problem.divergence(u, i, flow)
+        } else {
+            flow.fill(0.0)
+        }
         loss.residual(i, w.row(i), flow, residual, work);
         let size = norm2(residual);
         loss.gradient(i, w.row(i), residual);
         size / (1.0 + norm2(residual))
-    });
-    let stationarity = stationarity.fold(0.0, nan_max);
+    };
+    let stationarity = ordered_fold(problem.nodes(), 32 * d, 0.0, stationarity, nan_max);
     if problem.lambda() == 0.0 {
         return Kkt { stationarity, feasibility: 0.0, complementarity: 0.0 };
     }
     let (edges, weights) = (problem.graph().edges(), problem.edge_weights());
-    let feasibility = (0..edges).map(|e| problem.penalty().excess(e, weights[e], u.row(e))).fold(0.0, nan_max);
+    let excess = |e: usize| problem.penalty().excess(e, weights[e], u.row(e));
+    let feasibility = ordered_fold(edges, 4 * d, 0.0, excess, nan_max);
     let complementarity = ordered_sum(edges, 8 * d, |e| edge_gap(problem, w, u, e));
     // Flows outside the domain are already counted as infeasible.
     let complementarity = if complementarity.is_finite() { complementarity / objective.abs().max(1.0) } else { 0.0 };
@@ -95,7 +100,11 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     let fenchel = |i: usize| -> FenchelGap {
         let mut work = scratch.lock();
         let (v, work) = work.split_at_mut(d);
-        if problem.lambda() > 0.0 { problem.divergence(u, i, v) } else { v.fill(0.0) }
+        if problem.lambda() > 0.0 {
+            problem.divergence(u, i, v)
+        } else {
+            v.fill(0.0)
+        }
         v.iter_mut().for_each(|v| *v = -*v);
         loss.fenchel_gap(i, w.row(i), v, work)
     };
@@ -134,23 +143,28 @@ pub fn certify(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, objective:
 pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, steps_max: usize) -> Matrix {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let (loss, penalty, weights) = (problem.loss(), problem.penalty(), problem.edge_weights());
+    let scratch = Scratch::new(loss.work_len().max(4 * d));
     let mut y = u.clone();
-    for e in 0..edges {
-        let t = problem.difference(w, e);
-        y.row_mut(e).iter_mut().zip(&t).for_each(|(y, t)| *y += sigma * t);
-    }
+    for_blocks(y.as_mut_slice(), d, |start, rows| {
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            let (i, j) = problem.graph().nodes_of(start + k);
+            row.iter_mut().zip(w.row(i)).zip(w.row(j)).for_each(|((y, a), b)| *y += sigma * (a - b));
+        }
+    });
     let mut flows = y.clone();
-    let mut work = vec![0.0; 4 * d];
-    for e in 0..edges {
-        penalty.prox_conjugate(e, weights[e], sigma, flows.row_mut(e), &mut work);
-    }
+    for_blocks(flows.as_mut_slice(), d, |start, rows| {
+        let range = start..start + rows.len() / d;
+        penalty.prox_conjugate_rows(range, weights, sigma, rows, &mut scratch.lock());
+    });
     let mut r = Matrix::zeros(n, d);
-    let mut gradient = vec![0.0; d];
-    for i in 0..n {
-        problem.divergence(&flows, i, r.row_mut(i));
-        loss.gradient(i, w.row(i), &mut gradient);
-        r.row_mut(i).iter_mut().zip(&gradient).for_each(|(r, g)| *r += g);
-    }
+    for_blocks(r.as_mut_slice(), d, |start, rows| {
+        let mut gradient = scratch.lock();
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            problem.divergence(&flows, start + k, row);
+            loss.gradient(start + k, w.row(start + k), &mut gradient[..d]);
+            axpy(1.0, &gradient[..d], row);
+        }
+    });
     let system = NewtonSystem::new(problem, w, &y, sigma);
     // What is left of the system's residual is charged by the radius: a tenth of what a certificate allows.
     let objective = problem.objective(w).abs().max(1.0);
@@ -158,10 +172,7 @@ pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, st
     let x = system.solve(&r, residual_max, steps_max);
     let mut change = Matrix::zeros(edges, d);
     system.flow(&x, &mut change);
-    for e in 0..edges {
-        let row = flows.row_mut(e);
-        row.iter_mut().zip(change.row(e)).for_each(|(u, c)| *u -= c);
-    }
+    axpy(-1.0, change.as_slice(), flows.as_mut_slice());
     shrink_into_domain(problem, &mut flows);
     flows
 }

@@ -85,12 +85,20 @@ struct Parts {
 impl Comparison<'_> {
     /// Runs all methods on one split. `watch` sees the records of the solver, of several solves at a time.
     pub fn run(
-        &self, graph: &Graph, data: &Dataset, split: &Split, seed: u64, watch: &(dyn Fn(&Record) -> Watch + Sync),
+        &self,
+        graph: &Graph,
+        data: &Dataset,
+        split: &Split,
+        seed: u64,
+        watch: &(dyn Fn(&Record) -> Watch + Sync),
     ) -> Result<Outcome> {
         let parts = self.parts(data, split);
         let mut name: Vec<usize> = (0..graph.nodes()).collect();
         name.shuffle(&mut stream(seed, Purpose::Shuffle, 0));
-        let (local, global) = (self.best(&parts, |ridge| self.local(&parts, ridge))?, self.best(&parts, |ridge| self.global(&parts, ridge))?);
+        let (local, global) = (
+            self.best(&parts, |ridge| self.local(&parts, ridge))?,
+            self.best(&parts, |ridge| self.global(&parts, ridge))?,
+        );
         let networked = |graph: &Graph| self.best(&parts, |ridge| self.networked(graph, &parts, ridge, watch));
         let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
         Ok(Outcome { local, global, networked: networked?, shuffled: shuffled? })
@@ -143,7 +151,11 @@ impl Comparison<'_> {
     }
 
     fn networked(
-        &self, graph: &Graph, parts: &Parts, ridge: f64, watch: &(dyn Fn(&Record) -> Watch + Sync),
+        &self,
+        graph: &Graph,
+        parts: &Parts,
+        ridge: f64,
+        watch: &(dyn Fn(&Record) -> Watch + Sync),
     ) -> Result<Trained> {
         let loss = self.family.build(parts.train.clone(), &self.with(ridge))?;
         let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;

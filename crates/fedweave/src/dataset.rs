@@ -35,7 +35,13 @@ impl Dataset {
 
     /// Groups rows by node, keeping their order inside each node. Also returns, for every row of the
     /// dataset, the position it had in the input.
-    pub fn group(nodes: usize, node_of_row: &[usize], x: &Matrix, y: &[f64], weight: &[f64]) -> Result<(Self, Vec<usize>)> {
+    pub fn group(
+        nodes: usize,
+        node_of_row: &[usize],
+        x: &Matrix,
+        y: &[f64],
+        weight: &[f64],
+    ) -> Result<(Self, Vec<usize>)> {
         let mut offsets = vec![0; nodes + 1];
         for &node in node_of_row {
             if node >= nodes {

@@ -76,7 +76,9 @@ pub enum Error {
         needs: &'static str,
     },
     /// A column so large or small that its squares leave the range of f64.
-    #[error("column {column} has entries of size {size:e}; squares of that leave the range of double precision: rescale the column or standardise")]
+    #[error(
+        "column {column} has entries of size {size:e}; squares of that leave the range of double precision: rescale the column or standardise"
+    )]
     Scale {
         /// Column of the dataset.
         column: usize,

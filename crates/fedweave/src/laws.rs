@@ -87,7 +87,13 @@ fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 /// `f(z + delta) - f(z)` is at least `|delta|^2 / (2 tau)` at the minimiser `z` of a function that contains
 /// `|z - w|^2 / (2 tau)`; checked for random `delta` of many sizes and by the slow search.
-fn check_prox_point(h: impl Fn(&[f64]) -> f64, z: &[f64], start: &[f64], tau: f64, draw: &mut Draw) -> Result<(), Violation> {
+fn check_prox_point(
+    h: impl Fn(&[f64]) -> f64,
+    z: &[f64],
+    start: &[f64],
+    tau: f64,
+    draw: &mut Draw,
+) -> Result<(), Violation> {
     let value = h(z);
     let rounding = 1e-10 * (1.0 + value.abs());
     for exponent in 0..8 {

@@ -36,11 +36,22 @@ pub fn ordered_map<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
 
 /// `sum_{k < n} f(k)`, where each term costs about `cost` operations.
 pub fn ordered_sum(n: usize, cost: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {
-    let block = |b: usize| -> f64 { (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).sum() };
+    ordered_fold(n, cost, 0.0, f, |a, b| a + b)
+}
+
+/// `f(0), ..., f(n - 1)` combined, first inside blocks, then over blocks in order.
+pub fn ordered_fold(
+    n: usize,
+    cost: usize,
+    start: f64,
+    f: impl Fn(usize) -> f64 + Sync,
+    combine: impl Fn(f64, f64) -> f64 + Sync,
+) -> f64 {
+    let block = |b: usize| (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).fold(start, &combine);
     let blocks = n.div_ceil(BLOCK);
     if n * cost < SMALL {
-        return (0..blocks).map(block).sum();
+        return (0..blocks).map(block).fold(start, &combine);
     }
-    let sums: Vec<f64> = (0..blocks).into_par_iter().map(block).collect();
-    sums.iter().sum()
+    let parts: Vec<f64> = (0..blocks).into_par_iter().map(block).collect();
+    parts.into_iter().fold(start, &combine)
 }

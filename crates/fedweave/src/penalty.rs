@@ -13,8 +13,8 @@ mod squared;
 use std::ops::Range;
 
 pub use blocks::{Block, Blocks};
-pub use norm1::Norm1;
 pub use norm_inf::NormInf;
+pub use norm1::Norm1;
 pub use norm2::Norm2;
 pub use quadratic::Quadratic;
 pub use squared::SquaredNorm;

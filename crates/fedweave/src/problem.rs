@@ -92,7 +92,9 @@ impl Problem {
 
     /// `lambda * sum_e A_e phi(w_i - w_j)`.
     pub fn total_variation(&self, w: &Matrix) -> f64 {
-        ordered_sum(self.graph.edges(), 4 * self.dim(), |e| self.weights[e] * self.penalty.value(e, &self.difference(w, e)))
+        ordered_sum(self.graph.edges(), 4 * self.dim(), |e| {
+            self.weights[e] * self.penalty.value(e, &self.difference(w, e))
+        })
     }
 
     /// `(D w)_e = w_{e+} - w_{e-}`.

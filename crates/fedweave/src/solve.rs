@@ -128,7 +128,10 @@ pub enum Watch {
 
 /// Minimises the problem by the primal-dual method, from zero or from `start`. `watch` sees every record.
 pub fn solve(
-    problem: &Problem, settings: &Settings, start: Option<Start>, watch: &mut dyn FnMut(&Record) -> Watch,
+    problem: &Problem,
+    settings: &Settings,
+    start: Option<Start>,
+    watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Solution {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0 };
@@ -161,8 +164,16 @@ pub fn solve(
 /// A certificate is worth a try when the residual is within this factor of the tolerance.
 const PROMISING: f64 = 100.0;
 const FIRST_CERTIFICATE: usize = 80;
-/// Steps of conjugate gradients for one certificate.
+/// Most steps of conjugate gradients for one certificate.
 const STEPS_MAX: usize = 2000;
+/// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
+const CHEAP: usize = 50_000_000;
+
+/// A certificate may cost about as much as the iterations so far, and more where it is cheap.
+fn steps_max(problem: &Problem, iteration: usize) -> usize {
+    let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
+    (iteration / 3).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
+}
 
 fn certify(problem: &Problem, method: &PrimalDual, objective: f64, steps_max: usize) -> Option<f64> {
     certificate::certify(problem, &method.w, &method.u, method.sigma(), objective, steps_max)
@@ -180,11 +191,20 @@ struct Judge<'s> {
 
 impl<'s> Judge<'s> {
     fn new(settings: &'s Settings) -> Self {
-        Judge { settings, history: Vec::new(), promising: PROMISING * settings.tolerance, next_certificate: FIRST_CERTIFICATE }
+        Judge {
+            settings,
+            history: Vec::new(),
+            promising: PROMISING * settings.tolerance,
+            next_certificate: FIRST_CERTIFICATE,
+        }
     }
 
     fn look(
-        &mut self, problem: &Problem, method: &PrimalDual, iteration: usize, coupled: bool,
+        &mut self,
+        problem: &Problem,
+        method: &PrimalDual,
+        iteration: usize,
+        coupled: bool,
         watch: &mut dyn FnMut(&Record) -> Watch,
     ) -> Option<Status> {
         let objective = problem.objective(&method.w);
@@ -193,14 +213,14 @@ impl<'s> Judge<'s> {
         let mut record = Record { iteration, objective, certified_gap: None, kkt, step_ratio: method.step_ratio() };
         let residual = kkt.residual();
         if last || residual <= self.promising.max(self.settings.tolerance) || iteration >= self.next_certificate {
-            let steps_max = if last { STEPS_MAX } else { iteration.clamp(100, STEPS_MAX) };
+            let steps_max = steps_max(problem, iteration);
             record.certified_gap = certify(problem, method, objective, steps_max);
             self.promising = residual * self.missing(&record);
             self.next_certificate = 2 * iteration.max(FIRST_CERTIFICATE);
         }
         let decision = watch(&record);
         if decision != Watch::Continue && record.certified_gap.is_none() {
-            record.certified_gap = certify(problem, method, objective, STEPS_MAX);
+            record.certified_gap = certify(problem, method, objective, steps_max(problem, iteration));
         }
         self.history.push(record);
         match decision {

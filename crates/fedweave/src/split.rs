@@ -123,11 +123,7 @@ fn split_nodes(data: &Dataset, spec: &SplitSpec) -> Vec<Part> {
 
 fn split_groups(data: &Dataset, group_of_row: &[u32], spec: &SplitSpec) -> Result<Vec<Part>> {
     if group_of_row.len() != data.len() {
-        return Err(Error::Size {
-            what: "groups of rows",
-            expected: data.len(),
-            found: group_of_row.len(),
-        });
+        return Err(Error::Size { what: "groups of rows", expected: data.len(), found: group_of_row.len() });
     }
     let mut groups = group_of_row.to_vec();
     groups.sort_unstable();
@@ -165,39 +161,23 @@ impl SplitSpec {
     }
 
     fn check(&self) -> Result<()> {
-        let named = [
-            ("train", self.train),
-            ("validation", Some(self.validation)),
-            ("test", self.test),
-        ];
+        let named = [("train", self.train), ("validation", Some(self.validation)), ("test", self.test)];
         let mut sum = 0.0;
         for (name, share) in named {
             if let Some(Share::Fraction(value)) = share {
                 if !(0.0..=1.0).contains(&value) {
-                    return Err(Error::Parameter {
-                        name,
-                        value,
-                        needs: "between 0 and 1",
-                    });
+                    return Err(Error::Parameter { name, value, needs: "between 0 and 1" });
                 }
                 sum += value;
             }
         }
         // Decimal fractions that add up to 1 may exceed it by rounding.
         if sum > 1.0 + 1e-9 {
-            return Err(Error::Parameter {
-                name: "sum of the fractions",
-                value: sum,
-                needs: "at most 1",
-            });
+            return Err(Error::Parameter { name: "sum of the fractions", value: sum, needs: "at most 1" });
         }
         if let (Some(_), Some(test)) = (self.train, self.test) {
             let needs = "left out when train is given: the rest is for testing";
-            return Err(Error::Parameter {
-                name: "test",
-                value: test.number(),
-                needs,
-            });
+            return Err(Error::Parameter { name: "test", value: test.number(), needs });
         }
         Ok(())
     }
@@ -245,27 +225,16 @@ mod tests {
 
     #[test]
     fn counts_are_exact_and_add_up() {
-        let spec = SplitSpec {
-            test: Some(Share::Fraction(0.3)),
-            ..Default::default()
-        };
+        let spec = SplitSpec { test: Some(Share::Fraction(0.3)), ..Default::default() };
         assert_eq!(counts_of(10, spec), [5, 2, 3]);
         assert_eq!(counts_of(11, spec), [6, 2, 3]); // 2.2 and 3.3
         assert_eq!(counts_of(12, spec), [6, 2, 4]); // 2.4 and 3.6
-        let spec = SplitSpec {
-            train: Some(Share::Rows(10)),
-            validation: Share::Rows(5),
-            ..Default::default()
-        };
+        let spec = SplitSpec { train: Some(Share::Rows(10)), validation: Share::Rows(5), ..Default::default() };
         assert_eq!(counts_of(100, spec), [10, 5, 85]);
         assert_eq!(counts_of(12, spec), [7, 5, 0]);
         for rule in [SplitRule::Random, SplitRule::Last] {
             for rows in 0..40 {
-                let spec = SplitSpec {
-                    rule,
-                    test: Some(Share::Rows(7)),
-                    ..Default::default()
-                };
+                let spec = SplitSpec { rule, test: Some(Share::Rows(7)), ..Default::default() };
                 assert_eq!(counts_of(rows, spec).iter().sum::<usize>(), rows);
             }
         }
@@ -274,25 +243,10 @@ mod tests {
     #[test]
     fn a_node_keeps_a_training_row_and_tiny_nodes_only_train() {
         let greedy = [
-            SplitSpec {
-                validation: Share::Rows(100),
-                test: Some(Share::Rows(100)),
-                ..Default::default()
-            },
-            SplitSpec {
-                validation: Share::Fraction(1.0),
-                ..Default::default()
-            },
-            SplitSpec {
-                validation: Share::Fraction(0.0),
-                test: Some(Share::Fraction(1.0)),
-                ..Default::default()
-            },
-            SplitSpec {
-                train: Some(Share::Rows(0)),
-                validation: Share::Rows(3),
-                ..Default::default()
-            },
+            SplitSpec { validation: Share::Rows(100), test: Some(Share::Rows(100)), ..Default::default() },
+            SplitSpec { validation: Share::Fraction(1.0), ..Default::default() },
+            SplitSpec { validation: Share::Fraction(0.0), test: Some(Share::Fraction(1.0)), ..Default::default() },
+            SplitSpec { train: Some(Share::Rows(0)), validation: Share::Rows(3), ..Default::default() },
         ];
         for spec in greedy {
             for rows in 1..10 {
@@ -301,25 +255,9 @@ mod tests {
                 assert_eq!(train + validation + test, rows);
             }
         }
+        assert_eq!(counts_of(0, SplitSpec { min_rows: 0, ..Default::default() }), [0, 0, 0]);
         assert_eq!(
-            counts_of(
-                0,
-                SplitSpec {
-                    min_rows: 0,
-                    ..Default::default()
-                }
-            ),
-            [0, 0, 0]
-        );
-        assert_eq!(
-            counts_of(
-                1,
-                SplitSpec {
-                    min_rows: 0,
-                    validation: Share::Rows(1),
-                    ..Default::default()
-                }
-            ),
+            counts_of(1, SplitSpec { min_rows: 0, validation: Share::Rows(1), ..Default::default() }),
             [1, 0, 0]
         );
     }
@@ -328,25 +266,15 @@ mod tests {
     fn last_holds_out_the_last_rows_in_order() {
         use Part::{Test, Train, Validation};
         let (rule, validation, test) = (SplitRule::Last, Share::Rows(2), Some(Share::Rows(1)));
-        let spec = SplitSpec {
-            rule,
-            validation,
-            test,
-            ..Default::default()
-        };
+        let spec = SplitSpec { rule, validation, test, ..Default::default() };
         let parts = split(&data(&[5, 2, 4]), None, &spec).unwrap().part;
-        let expected = [
-            Train, Train, Validation, Validation, Test, Train, Train, Train, Validation, Validation, Test,
-        ];
+        let expected = [Train, Train, Validation, Validation, Test, Train, Train, Train, Validation, Validation, Test];
         assert_eq!(parts, expected);
     }
 
     #[test]
     fn random_draws_are_reproducible_fair_and_separate_per_node() {
-        let spec = |seed| SplitSpec {
-            seed,
-            ..Default::default()
-        };
+        let spec = |seed| SplitSpec { seed, ..Default::default() };
         let parts = |sizes: &[usize], seed| split(&data(sizes), None, &spec(seed)).unwrap().part;
         assert_eq!(parts(&[20, 20], 1), parts(&[20, 20], 1));
         assert_ne!(parts(&[20, 20], 1), parts(&[20, 20], 2));
@@ -361,11 +289,7 @@ mod tests {
                 held_out[row] += f64::from(*part == Part::Validation) / draws as f64;
             }
         }
-        assert!(
-            held_out
-                .iter()
-                .all(|rate| (rate - 0.2).abs() < 5.0 * (0.2 * 0.8 / draws as f64).sqrt())
-        );
+        assert!(held_out.iter().all(|rate| (rate - 0.2).abs() < 5.0 * (0.2 * 0.8 / draws as f64).sqrt()));
     }
 
     #[test]
@@ -373,12 +297,7 @@ mod tests {
         let data = data(&[30, 1, 50, 19]);
         let groups: Vec<u32> = (0..100).map(|row| 1_000 - (row * 7 % 10) as u32).collect();
         let (rule, test) = (SplitRule::Groups, Some(Share::Rows(3)));
-        let spec = |seed| SplitSpec {
-            rule,
-            test,
-            seed,
-            ..Default::default()
-        };
+        let spec = |seed| SplitSpec { rule, test, seed, ..Default::default() };
         let parts = |seed| split(&data, Some(&groups), &spec(seed)).unwrap().part;
         for seed in 0..20 {
             let parts = parts(seed);
@@ -397,17 +316,8 @@ mod tests {
 
     #[test]
     fn groups_must_name_every_row() {
-        let spec = SplitSpec {
-            rule: SplitRule::Groups,
-            ..Default::default()
-        };
-        let error = |found| {
-            Err(Error::Size {
-                what: "groups of rows",
-                expected: 4,
-                found,
-            })
-        };
+        let spec = SplitSpec { rule: SplitRule::Groups, ..Default::default() };
+        let error = |found| Err(Error::Size { what: "groups of rows", expected: 4, found });
         assert_eq!(split(&data(&[4]), None, &spec), error(0));
         assert_eq!(split(&data(&[4]), Some(&[1, 2]), &spec), error(2));
         assert_eq!(split(&data(&[]), None, &spec).unwrap().part, []);
@@ -418,60 +328,16 @@ mod tests {
         let share = Share::Fraction;
         let fails = |spec: SplitSpec, wanted: &str| {
             let error = split(&data(&[10]), None, &spec).unwrap_err();
-            assert!(
-                matches!(error, Error::Parameter { name, .. } if name == wanted),
-                "{error}"
-            );
+            assert!(matches!(error, Error::Parameter { name, .. } if name == wanted), "{error}");
         };
         for value in [-0.1, 1.1, f64::NAN] {
-            fails(
-                SplitSpec {
-                    validation: share(value),
-                    ..Default::default()
-                },
-                "validation",
-            );
-            fails(
-                SplitSpec {
-                    test: Some(share(value)),
-                    ..Default::default()
-                },
-                "test",
-            );
-            fails(
-                SplitSpec {
-                    train: Some(share(value)),
-                    ..Default::default()
-                },
-                "train",
-            );
+            fails(SplitSpec { validation: share(value), ..Default::default() }, "validation");
+            fails(SplitSpec { test: Some(share(value)), ..Default::default() }, "test");
+            fails(SplitSpec { train: Some(share(value)), ..Default::default() }, "train");
         }
-        fails(
-            SplitSpec {
-                test: Some(share(0.9)),
-                ..Default::default()
-            },
-            "sum of the fractions",
-        );
-        fails(
-            SplitSpec {
-                train: Some(Share::Rows(1)),
-                test: Some(Share::Rows(1)),
-                ..Default::default()
-            },
-            "test",
-        );
-        assert!(
-            split(
-                &data(&[10]),
-                None,
-                &SplitSpec {
-                    test: Some(share(0.8)),
-                    ..Default::default()
-                }
-            )
-            .is_ok()
-        );
+        fails(SplitSpec { test: Some(share(0.9)), ..Default::default() }, "sum of the fractions");
+        fails(SplitSpec { train: Some(Share::Rows(1)), test: Some(Share::Rows(1)), ..Default::default() }, "test");
+        assert!(split(&data(&[10]), None, &SplitSpec { test: Some(share(0.8)), ..Default::default() }).is_ok());
     }
 
     #[test]
@@ -479,9 +345,6 @@ mod tests {
         let data = data(&[10, 3]);
         let split = split(&data, None, &SplitSpec::default()).unwrap();
         let rows = |part| data.select(&split.mask(part)).len();
-        assert_eq!(
-            [rows(Part::Train), rows(Part::Validation), rows(Part::Test)],
-            [11, 2, 0]
-        );
+        assert_eq!([rows(Part::Train), rows(Part::Validation), rows(Part::Test)], [11, 2, 0]);
     }
 }

@@ -139,33 +139,15 @@ pub fn generate(options: &Options) -> Result<Synthetic> {
     let (graph, cluster, coordinates) = network(options)?;
     let prototypes = prototypes(options);
     let mut truth = Matrix::zeros(options.nodes, options.dim);
-    truth
-        .as_mut_slice()
-        .par_chunks_mut(options.dim)
-        .enumerate()
-        .for_each(|(node, w)| {
-            mix(
-                &prototypes,
-                cluster[node],
-                options.mixing,
-                &mut stream(options.seed, Purpose::TrueWeights, node),
-                w,
-            );
-        });
+    truth.as_mut_slice().par_chunks_mut(options.dim).enumerate().for_each(|(node, w)| {
+        mix(&prototypes, cluster[node], options.mixing, &mut stream(options.seed, Purpose::TrueWeights, node), w);
+    });
     let data = local_datasets(options, &truth)?;
-    Ok(Synthetic {
-        graph,
-        data,
-        truth,
-        cluster,
-        coordinates,
-    })
+    Ok(Synthetic { graph, data, truth, cluster, coordinates })
 }
 
 fn network(options: &Options) -> Result<(Graph, Vec<usize>, Option<Matrix>)> {
-    let Options {
-        nodes, clusters, seed, ..
-    } = *options;
+    let Options { nodes, clusters, seed, .. } = *options;
     let segments = || (0..nodes).map(|i| i * clusters / nodes).collect::<Vec<usize>>();
     match options.network {
         Network::Blocks { p_in, p_out } => {
@@ -177,10 +159,7 @@ fn network(options: &Options) -> Result<(Graph, Vec<usize>, Option<Matrix>)> {
         Network::Chain { between } => {
             let cluster = segments();
             let weight = |i: usize| if cluster[i - 1] == cluster[i] { 1.0 } else { between };
-            let edges: Vec<_> = (1..nodes)
-                .map(|i| (i - 1, i, weight(i)))
-                .filter(|edge| edge.2 > 0.0)
-                .collect();
+            let edges: Vec<_> = (1..nodes).map(|i| (i - 1, i, weight(i))).filter(|edge| edge.2 > 0.0).collect();
             Ok((Graph::new(nodes, &edges)?, cluster, None))
         }
         Network::Geometric { neighbours } => {
@@ -198,9 +177,7 @@ fn uniform_points(n: usize, rng: &mut ChaCha8Rng) -> Matrix {
 
 fn nearest_row(centres: &Matrix, point: &[f64]) -> usize {
     let distance = |c: usize| -> f64 { centres.row(c).iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum() };
-    (0..centres.rows())
-        .min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
-        .unwrap_or(0)
+    (0..centres.rows()).min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 fn prototypes(options: &Options) -> Matrix {
@@ -209,9 +186,7 @@ fn prototypes(options: &Options) -> Matrix {
         Prototypes::Normal => rng.sample(StandardNormal),
         Prototypes::Bernoulli => f64::from(rng.random::<bool>()),
     };
-    let entries = (0..options.clusters * options.dim)
-        .map(|_| options.scale * entry())
-        .collect();
+    let entries = (0..options.clusters * options.dim).map(|_| options.scale * entry()).collect();
     Matrix::from_rows(options.dim, entries)
 }
 
@@ -241,9 +216,7 @@ fn local_datasets(options: &Options, truth: &Matrix) -> Result<Dataset> {
     let filled: Vec<usize> = (0..options.nodes).filter(|&node| has_rows[node]).collect();
     // Every node that has rows has as many, so equal chunks are the nodes.
     let local = x.par_chunks_mut(rows * dim).zip(y.par_chunks_mut(rows));
-    local
-        .zip(&filled)
-        .for_each(|((x, y), &node)| draw_rows(options, node, truth.row(node), x, y));
+    local.zip(&filled).for_each(|((x, y), &node)| draw_rows(options, node, truth.row(node), x, y));
     Dataset::new(offsets, Matrix::from_rows(dim, x), y, vec![1.0; total])
 }
 
@@ -263,8 +236,7 @@ fn draw_rows(options: &Options, node: usize, w: &[f64], x: &mut [f64], y: &mut [
         *y = dot(x, w) + options.noise * normal();
     }
     if options.labels == Labels::Logistic {
-        y.iter_mut()
-            .for_each(|y| *y = f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-*y).exp())));
+        y.iter_mut().for_each(|y| *y = f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-*y).exp())));
     }
 }
 
@@ -276,11 +248,7 @@ impl Options {
         at_least_one("rows", self.rows)?;
         if self.clusters > self.nodes {
             let needs = "at most the number of nodes";
-            return Err(Error::Parameter {
-                name: "clusters",
-                value: self.clusters as f64,
-                needs,
-            });
+            return Err(Error::Parameter { name: "clusters", value: self.clusters as f64, needs });
         }
         if let Network::Chain { between } = self.network {
             in_range("between", between, f64::MAX, "zero or positive")?;
@@ -295,11 +263,7 @@ impl Options {
 
 fn at_least_one(name: &'static str, value: usize) -> Result<()> {
     match value {
-        0 => Err(Error::Parameter {
-            name,
-            value: 0.0,
-            needs: "at least 1",
-        }),
+        0 => Err(Error::Parameter { name, value: 0.0, needs: "at least 1" }),
         _ => Ok(()),
     }
 }
@@ -318,75 +282,44 @@ mod tests {
 
     /// Residuals `y - x'w_i` of all rows.
     fn residuals(made: &Synthetic) -> Vec<f64> {
-        let of_node = |i: usize| {
-            made.data
-                .rows(i)
-                .map(move |r| made.data.y()[r] - dot(made.data.x(r), made.truth.row(i)))
-        };
+        let of_node =
+            |i: usize| made.data.rows(i).map(move |r| made.data.y()[r] - dot(made.data.x(r), made.truth.row(i)));
         (0..made.data.nodes()).flat_map(of_node).collect()
     }
 
     fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
-        (
-            mean,
-            (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt(),
-        )
+        (mean, (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt())
     }
 
     #[test]
     fn linear_labels_are_scores_plus_noise() {
-        let made = generate(&Options {
-            noise: 0.3,
-            rows: 50,
-            ..Default::default()
-        })
-        .unwrap();
+        let made = generate(&Options { noise: 0.3, rows: 50, ..Default::default() }).unwrap();
         let (mean, deviation) = mean_and_deviation(&residuals(&made));
         assert!(mean.abs() < 0.02 && (deviation / 0.3 - 1.0).abs() < 0.05);
-        let exact = generate(&Options {
-            noise: 0.0,
-            ..Default::default()
-        })
-        .unwrap();
+        let exact = generate(&Options { noise: 0.0, ..Default::default() }).unwrap();
         assert!(residuals(&exact).iter().all(|r| *r == 0.0));
     }
 
     #[test]
     fn features_are_standard_normal_around_the_mean_of_their_node() {
         for skew in [0.0, 2.0] {
-            let made = generate(&Options {
-                skew,
-                rows: 100,
-                nodes: 400,
-                ..Default::default()
-            })
-            .unwrap();
+            let made = generate(&Options { skew, rows: 100, nodes: 400, ..Default::default() }).unwrap();
             let first = |i: usize| made.data.rows(i).map(|r| made.data.x(r)[0]).collect::<Vec<_>>();
             let local: Vec<_> = (0..400).map(|i| mean_and_deviation(&first(i))).collect();
             let within = local.iter().map(|l| l.1).sum::<f64>() / 400.0;
             let between = mean_and_deviation(&local.iter().map(|l| l.0).collect::<Vec<_>>()).1;
             assert!((within - 1.0).abs() < 0.05, "{within}");
             // The mean of 100 rows adds a variance of 1/100 to that of the node means.
-            assert!(
-                (between - (skew * skew + 0.01).sqrt()).abs() < 0.2 * skew + 0.02,
-                "{between}"
-            );
+            assert!((between - (skew * skew + 0.01).sqrt()).abs() < 0.2 * skew + 0.02, "{between}");
         }
     }
 
     #[test]
     fn logistic_labels_follow_the_score() {
         let (labels, rows, noise) = (Labels::Logistic, 200, 0.0);
-        let made = generate(&Options {
-            labels,
-            rows,
-            noise,
-            dim: 2,
-            ..Default::default()
-        })
-        .unwrap();
+        let made = generate(&Options { labels, rows, noise, dim: 2, ..Default::default() }).unwrap();
         // Sum over rows of (label - probability), weighted: zero on average, with known variance.
         let (mut sum, mut variance) = (0.0, 0.0);
         for i in 0..made.data.nodes() {
@@ -398,33 +331,18 @@ mod tests {
                 variance += score * score * p * (1.0 - p);
             }
         }
-        assert!(
-            variance > 100.0 && sum.abs() < 5.0 * variance.sqrt(),
-            "{sum} {variance}"
-        );
+        assert!(variance > 100.0 && sum.abs() < 5.0 * variance.sqrt(), "{sum} {variance}");
     }
 
     #[test]
     fn weights_are_constant_on_clusters_and_clusters_are_even() {
-        for network in [
-            Network::Blocks { p_in: 0.5, p_out: 0.01 },
-            Network::Chain { between: 0.1 },
-        ] {
-            let made = generate(&Options {
-                network,
-                nodes: 50,
-                clusters: 7,
-                ..Default::default()
-            })
-            .unwrap();
+        for network in [Network::Blocks { p_in: 0.5, p_out: 0.01 }, Network::Chain { between: 0.1 }] {
+            let made = generate(&Options { network, nodes: 50, clusters: 7, ..Default::default() }).unwrap();
             let mut sizes = [0; 7];
             for i in 0..50 {
                 sizes[made.cluster[i]] += 1;
                 for j in 0..50 {
-                    assert_eq!(
-                        made.cluster[i] == made.cluster[j],
-                        made.truth.row(i) == made.truth.row(j)
-                    );
+                    assert_eq!(made.cluster[i] == made.cluster[j], made.truth.row(i) == made.truth.row(j));
                 }
             }
             assert!(sizes.iter().all(|s| (7..=8).contains(s)), "{sizes:?}");
@@ -433,12 +351,7 @@ mod tests {
 
     #[test]
     fn bernoulli_prototypes_have_two_values() {
-        let options = Options {
-            prototypes: Prototypes::Bernoulli,
-            scale: 0.5,
-            dim: 1_000,
-            ..Default::default()
-        };
+        let options = Options { prototypes: Prototypes::Bernoulli, scale: 0.5, dim: 1_000, ..Default::default() };
         let truth = generate(&options).unwrap().truth;
         assert!(truth.as_slice().iter().all(|&v| v == 0.0 || v == 0.5));
         let ones = truth.row(0).iter().filter(|&&v| v == 0.5).count();
@@ -447,11 +360,7 @@ mod tests {
 
     #[test]
     fn mixed_weights_are_convex_combinations() {
-        let base = Options {
-            clusters: 2,
-            nodes: 100,
-            ..Default::default()
-        };
+        let base = Options { clusters: 2, nodes: 100, ..Default::default() };
         let pure = generate(&base).unwrap().truth;
         let (a, b) = (pure.row(0).to_vec(), pure.row(99).to_vec());
         let between: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
@@ -475,12 +384,7 @@ mod tests {
     #[test]
     fn the_chain_is_weak_between_segments_or_cut() {
         let make = |between| {
-            let options = Options {
-                network: Network::Chain { between },
-                nodes: 10,
-                clusters: 2,
-                ..Default::default()
-            };
+            let options = Options { network: Network::Chain { between }, nodes: 10, clusters: 2, ..Default::default() };
             generate(&options).unwrap().graph
         };
         let weak = make(0.25);
@@ -492,15 +396,8 @@ mod tests {
     #[test]
     fn geometric_neighbours_and_clusters_are_near() {
         let network = Network::Geometric { neighbours: 8 };
-        let made = generate(&Options {
-            network,
-            nodes: 3_000,
-            clusters: 4,
-            dim: 2,
-            rows: 1,
-            ..Default::default()
-        })
-        .unwrap();
+        let made =
+            generate(&Options { network, nodes: 3_000, clusters: 4, dim: 2, rows: 1, ..Default::default() }).unwrap();
         let points = made.coordinates.as_ref().unwrap();
         assert_eq!(made.graph, k_nearest(points, 8).unwrap());
         assert!(points.as_slice().iter().all(|v| (0.0..1.0).contains(v)));
@@ -513,39 +410,19 @@ mod tests {
     #[test]
     fn nodes_without_rows_are_counted_and_change_nothing_else() {
         let full = generate(&Options::default()).unwrap();
-        let some = generate(&Options {
-            without_rows: 0.4,
-            ..Default::default()
-        })
-        .unwrap();
+        let some = generate(&Options { without_rows: 0.4, ..Default::default() }).unwrap();
         let empty: Vec<usize> = (0..200).filter(|&i| some.data.rows(i).is_empty()).collect();
         assert_eq!((empty.len(), &some.truth, &some.graph), (80, &full.truth, &full.graph));
         assert_ne!(empty, (0..80).collect::<Vec<_>>());
         for i in (0..200).filter(|i| !empty.contains(i)) {
-            assert_eq!(
-                (some.data.features(i), some.data.labels(i)),
-                (full.data.features(i), full.data.labels(i))
-            );
+            assert_eq!((some.data.features(i), some.data.labels(i)), (full.data.features(i), full.data.labels(i)));
         }
-        assert!(
-            generate(&Options {
-                without_rows: 1.0,
-                ..Default::default()
-            })
-            .unwrap()
-            .data
-            .is_empty()
-        );
+        assert!(generate(&Options { without_rows: 1.0, ..Default::default() }).unwrap().data.is_empty());
     }
 
     #[test]
     fn the_seed_decides_and_threads_do_not() {
-        let options = |seed| Options {
-            seed,
-            mixing: 0.5,
-            skew: 1.0,
-            ..Default::default()
-        };
+        let options = |seed| Options { seed, mixing: 0.5, skew: 1.0, ..Default::default() };
         let on = |threads, seed| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| generate(&options(seed)).unwrap())
@@ -563,72 +440,21 @@ mod tests {
         let cases = [
             ("nodes", Options { nodes: 0, ..default }),
             ("clusters", Options { clusters: 0, ..default }),
-            (
-                "clusters",
-                Options {
-                    clusters: 201,
-                    ..default
-                },
-            ),
+            ("clusters", Options { clusters: 201, ..default }),
             ("dim", Options { dim: 0, ..default }),
             ("rows", Options { rows: 0, ..default }),
             ("noise", Options { noise: -1.0, ..default }),
-            (
-                "scale",
-                Options {
-                    scale: f64::INFINITY,
-                    ..default
-                },
-            ),
-            (
-                "skew",
-                Options {
-                    skew: f64::NAN,
-                    ..default
-                },
-            ),
-            (
-                "without_rows",
-                Options {
-                    without_rows: 1.5,
-                    ..default
-                },
-            ),
-            (
-                "mixing",
-                Options {
-                    mixing: -0.1,
-                    ..default
-                },
-            ),
-            (
-                "between",
-                Options {
-                    network: Network::Chain { between: -1.0 },
-                    ..default
-                },
-            ),
-            (
-                "p_in",
-                Options {
-                    network: Network::Blocks { p_in: 2.0, p_out: 0.0 },
-                    ..default
-                },
-            ),
-            (
-                "k",
-                Options {
-                    network: Network::Geometric { neighbours: 200 },
-                    ..default
-                },
-            ),
+            ("scale", Options { scale: f64::INFINITY, ..default }),
+            ("skew", Options { skew: f64::NAN, ..default }),
+            ("without_rows", Options { without_rows: 1.5, ..default }),
+            ("mixing", Options { mixing: -0.1, ..default }),
+            ("between", Options { network: Network::Chain { between: -1.0 }, ..default }),
+            ("p_in", Options { network: Network::Blocks { p_in: 2.0, p_out: 0.0 }, ..default }),
+            ("k", Options { network: Network::Geometric { neighbours: 200 }, ..default }),
         ];
         for (wanted, options) in cases {
             let error = generate(&options).unwrap_err();
-            assert!(
-                matches!(error, Error::Parameter { name, .. } if name == wanted),
-                "{wanted}: {error}"
-            );
+            assert!(matches!(error, Error::Parameter { name, .. } if name == wanted), "{wanted}: {error}");
         }
     }
 }

@@ -94,7 +94,12 @@ const GRID: usize = 17;
 
 /// Solves for every `lambda` of the grid (see [`lambda_grid`]), largest first, each warm-started from the one before.
 pub fn tune(
-    problem: &mut Problem, train: &dyn Loss, validation: &dyn Loss, grid: &[f64], rule: Rule, settings: &Settings,
+    problem: &mut Problem,
+    train: &dyn Loss,
+    validation: &dyn Loss,
+    grid: &[f64],
+    rule: Rule,
+    settings: &Settings,
     watch: &mut dyn FnMut(usize, &Record) -> Watch,
 ) -> Result<Tuning> {
     let mut start: Option<Start> = None;

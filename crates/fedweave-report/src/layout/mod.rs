@@ -22,10 +22,7 @@ pub(crate) struct Neighbours {
 pub(crate) fn layout(nodes: usize, edges: &[(usize, usize)]) -> Vec<Point> {
     let graph = Neighbours::new(nodes, edges);
     let components = graph.components();
-    let drawings = components
-        .iter()
-        .map(|members| draw_component(&graph, members))
-        .collect();
+    let drawings = components.iter().map(|members| draw_component(&graph, members)).collect();
     let mut positions = vec![[0.0; 2]; nodes];
     for (members, points) in components.iter().zip(pack::pack(drawings)) {
         for (&node, point) in members.iter().zip(points) {
@@ -47,11 +44,7 @@ fn draw_component(graph: &Neighbours, members: &[usize]) -> Vec<Point> {
 /// Lays the coarser graph out first and starts from that.
 fn multilevel(graph: Neighbours, mass: Vec<f64>) -> Vec<Point> {
     let nodes = graph.nodes();
-    let coarser = if nodes > 24 {
-        coarsen::coarsen(&graph, &mass)
-    } else {
-        None
-    };
+    let coarser = if nodes > 24 { coarsen::coarsen(&graph, &mass) } else { None };
     match coarser {
         None => {
             let mut points: Vec<Point> = (0..nodes).map(sunflower).collect();
@@ -172,22 +165,14 @@ mod tests {
         for side in [5, 20, 60] {
             let edges = grid(side);
             let points = layout(side * side, &edges);
-            let longest = edges
-                .iter()
-                .map(|&(i, j)| distance(points[i], points[j]))
-                .fold(0.0, f64::max);
-            let (across, other) = (
-                distance(points[0], points[side * side - 1]),
-                distance(points[side - 1], points[side * (side - 1)]),
-            );
+            let longest = edges.iter().map(|&(i, j)| distance(points[i], points[j])).fold(0.0, f64::max);
+            let (across, other) =
+                (distance(points[0], points[side * side - 1]), distance(points[side - 1], points[side * (side - 1)]));
             assert!(
                 across.min(other) > 0.4 * (side - 1) as f64 * longest,
                 "side {side}: {across} {other}, longest {longest}"
             );
-            assert!(
-                across.max(other) < 1.4 * across.min(other),
-                "side {side}: {across} {other}"
-            );
+            assert!(across.max(other) < 1.4 * across.min(other), "side {side}: {across} {other}");
         }
     }
 
@@ -199,22 +184,13 @@ mod tests {
     #[test]
     fn degenerate_graphs_have_finite_distinct_positions() {
         let star: Vec<_> = (1..50).map(|i| (0, i)).collect();
-        for (nodes, edges) in [
-            (0, vec![]),
-            (1, vec![]),
-            (5, vec![]),
-            (2, vec![(0, 1)]),
-            (3, vec![(0, 0)]),
-            (50, star),
-        ] {
+        for (nodes, edges) in [(0, vec![]), (1, vec![]), (5, vec![]), (2, vec![(0, 1)]), (3, vec![(0, 0)]), (50, star)]
+        {
             let points = layout(nodes, &edges);
             assert_eq!(points.len(), nodes);
             for a in 0..nodes {
                 assert!(points[a].iter().all(|x| x.is_finite()));
-                assert!(
-                    (0..a).all(|b| distance(points[a], points[b]) > 1e-6),
-                    "nodes {nodes}, point {a}"
-                );
+                assert!((0..a).all(|b| distance(points[a], points[b]) > 1e-6), "nodes {nodes}, point {a}");
             }
         }
     }

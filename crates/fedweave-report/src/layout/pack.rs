@@ -8,9 +8,7 @@ const MARGIN: f64 = 0.6;
 /// Turns the points so that they spread most along the horizontal axis.
 pub(super) fn align(points: &mut [Point]) {
     let n = points.len() as f64;
-    let mean = points
-        .iter()
-        .fold([0.0; 2], |sum, p| [sum[0] + p[0] / n, sum[1] + p[1] / n]);
+    let mean = points.iter().fold([0.0; 2], |sum, p| [sum[0] + p[0] / n, sum[1] + p[1] / n]);
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
     for point in points.iter() {
         let (x, y) = (point[0] - mean[0], point[1] - mean[1]);
@@ -28,10 +26,7 @@ pub(super) fn align(points: &mut [Point]) {
 /// Shifts the drawings so that they do not overlap; their order is kept.
 pub(super) fn pack(mut drawings: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
     let boxes: Vec<_> = drawings.iter().map(|drawing| extent(drawing)).collect();
-    let (width, height) = (
-        |k: usize| boxes[k].1[0] - boxes[k].0[0],
-        |k: usize| boxes[k].1[1] - boxes[k].0[1],
-    );
+    let (width, height) = (|k: usize| boxes[k].1[0] - boxes[k].0[0], |k: usize| boxes[k].1[1] - boxes[k].0[1]);
     let mut order: Vec<usize> = (0..drawings.len()).collect();
     order.sort_by(|&a, &b| height(b).total_cmp(&height(a)).then(a.cmp(&b)));
     let area: f64 = order.iter().map(|&k| width(k) * height(k)).sum();

@@ -25,9 +25,7 @@ struct Cell {
 impl Quadtree {
     pub(super) fn new(points: &[Point], mass: &[f64]) -> Self {
         let (middle, half) = bounds(points);
-        let mut tree = Quadtree {
-            cells: Vec::with_capacity(2 * points.len() + 1),
-        };
+        let mut tree = Quadtree { cells: Vec::with_capacity(2 * points.len() + 1) };
         tree.cells.push(Cell::empty(middle, half));
         for (point, mass) in points.iter().zip(mass) {
             tree.insert(*point, *mass);
@@ -42,18 +40,11 @@ impl Quadtree {
         open.push(0);
         while let Some(index) = open.pop() {
             let cell = &self.cells[index as usize];
-            let (dx, dy) = (
-                point[0] - cell.moment[0] / cell.mass,
-                point[1] - cell.moment[1] / cell.mass,
-            );
+            let (dx, dy) = (point[0] - cell.moment[0] / cell.mass, point[1] - cell.moment[1] / cell.mass);
             let squared = dx * dx + dy * dy;
             if cell.leaf || 4.0 * cell.half * cell.half < FAR * FAR * squared {
                 // Zero distance: the point itself.
-                let strength = if squared > 1e-18 {
-                    cell.mass / squared.max(1e-6)
-                } else {
-                    0.0
-                };
+                let strength = if squared > 1e-18 { cell.mass / squared.max(1e-6) } else { 0.0 };
                 fx += dx * strength;
                 fy += dy * strength;
             } else {
@@ -91,9 +82,7 @@ impl Quadtree {
     }
 
     fn child(&mut self, at: usize, point: Point) -> usize {
-        let Cell {
-            middle, half, children, ..
-        } = self.cells[at];
+        let Cell { middle, half, children, .. } = self.cells[at];
         let (right, up) = (point[0] >= middle[0], point[1] >= middle[1]);
         let quarter = usize::from(right) + 2 * usize::from(up);
         if children[quarter] == 0 {
@@ -108,14 +97,7 @@ impl Quadtree {
 
 impl Cell {
     fn empty(middle: Point, half: f64) -> Self {
-        Cell {
-            middle,
-            half,
-            mass: 0.0,
-            moment: [0.0; 2],
-            children: [0; 4],
-            leaf: true,
-        }
+        Cell { middle, half, mass: 0.0, moment: [0.0; 2], children: [0; 4], leaf: true }
     }
 }
 

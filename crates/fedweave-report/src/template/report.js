@@ -405,7 +405,11 @@ function prepareColours() {
       else colourBy('parameter', Number(select.value));
     });
   }
-  if (buttons.length && buttons[0].dataset.mode !== 'cluster') colourBy(buttons[0].dataset.mode);
+  // Where hardly anybody shares a model, the gain tells more than the clusters.
+  const alone = data.cluster.filter((_, i) => clusterColour(i) === GREY).length;
+  const gain = alone > data.cluster.length / 2 && buttons.some((button) => button.dataset.mode === 'gain');
+  const first = gain ? 'gain' : buttons.length ? buttons[0].dataset.mode : 'cluster';
+  if (first !== 'cluster') colourBy(first);
 }
 
 /* ---- the table of nodes ---- */

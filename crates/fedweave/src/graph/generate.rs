@@ -45,12 +45,7 @@ pub fn erdos_renyi(n: usize, p: f64, seed: u64) -> Result<Graph> {
     check_probability("p", p)?;
     check_edges(p * pairs(n))?;
     let mut edges = Vec::new();
-    sample_rows(
-        (0..n).map(|i| i + 1..n),
-        p,
-        &mut stream(seed, Purpose::Edges, 0),
-        &mut edges,
-    );
+    sample_rows((0..n).map(|i| i + 1..n), p, &mut stream(seed, Purpose::Edges, 0), &mut edges);
     unit_graph(n, edges)
 }
 
@@ -100,11 +95,7 @@ fn sample_rows(rows: impl Iterator<Item = Range<usize>>, p: f64, rng: &mut ChaCh
 
 fn unit_graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Graph> {
     if n > u32::MAX as usize {
-        return Err(Error::Parameter {
-            name: "nodes",
-            value: n as f64,
-            needs: "below 2^32",
-        });
+        return Err(Error::Parameter { name: "nodes", value: n as f64, needs: "below 2^32" });
     }
     let edges: Vec<_> = edges.into_iter().map(|(i, j)| (i, j, 1.0)).collect();
     check_edges(edges.len() as f64)?;
@@ -115,22 +106,14 @@ fn unit_graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Resu
 fn check_edges(edges: f64) -> Result<()> {
     match edges <= (u32::MAX / 2) as f64 {
         true => Ok(()),
-        false => Err(Error::Parameter {
-            name: "edges",
-            value: edges,
-            needs: "below 2^31",
-        }),
+        false => Err(Error::Parameter { name: "edges", value: edges, needs: "below 2^31" }),
     }
 }
 
 fn check_probability(name: &'static str, value: f64) -> Result<()> {
     match (0.0..=1.0).contains(&value) {
         true => Ok(()),
-        false => Err(Error::Parameter {
-            name,
-            value,
-            needs: "between 0 and 1",
-        }),
+        false => Err(Error::Parameter { name, value, needs: "between 0 and 1" }),
     }
 }
 
@@ -180,15 +163,7 @@ mod tests {
     #[test]
     fn tiny_graphs_are_what_the_words_say() {
         for (n, edges) in [(0, 0), (1, 0), (2, 1)] {
-            for graph in [
-                chain(n),
-                ring(n),
-                star(n),
-                complete(n),
-                grid(1, n),
-                grid(n, 1),
-                erdos_renyi(n, 1.0, 7),
-            ] {
+            for graph in [chain(n), ring(n), star(n), complete(n), grid(1, n), grid(n, 1), erdos_renyi(n, 1.0, 7)] {
                 let graph = graph.unwrap();
                 assert_eq!((graph.nodes(), graph.edges()), (n, edges));
             }
@@ -202,24 +177,12 @@ mod tests {
     fn impossible_sizes_and_probabilities_are_errors() {
         for p in [-0.1, 1.1, f64::NAN] {
             assert!(matches!(erdos_renyi(5, p, 0), Err(Error::Parameter { name: "p", .. })));
-            assert!(matches!(
-                stochastic_block_model(&[5], p, 0.0, 0),
-                Err(Error::Parameter { name: "p_in", .. })
-            ));
-            assert!(matches!(
-                stochastic_block_model(&[5], 0.0, p, 0),
-                Err(Error::Parameter { name: "p_out", .. })
-            ));
+            assert!(matches!(stochastic_block_model(&[5], p, 0.0, 0), Err(Error::Parameter { name: "p_in", .. })));
+            assert!(matches!(stochastic_block_model(&[5], 0.0, p, 0), Err(Error::Parameter { name: "p_out", .. })));
         }
         assert!(matches!(complete(100_000), Err(Error::Parameter { name: "edges", .. })));
-        assert!(matches!(
-            erdos_renyi(1_000_000, 0.5, 0),
-            Err(Error::Parameter { name: "edges", .. })
-        ));
-        assert!(matches!(
-            grid(usize::MAX, 2),
-            Err(Error::Parameter { name: "nodes", .. })
-        ));
+        assert!(matches!(erdos_renyi(1_000_000, 0.5, 0), Err(Error::Parameter { name: "edges", .. })));
+        assert!(matches!(grid(usize::MAX, 2), Err(Error::Parameter { name: "nodes", .. })));
     }
 
     #[test]
@@ -254,10 +217,7 @@ mod tests {
             for j in i + 1..n {
                 let p = if block[i] == block[j] { p_in } else { p_out };
                 let deviation = (p * (1.0 - p) / draws as f64).sqrt();
-                assert!(
-                    (count[i * n + j] / draws as f64 - p).abs() < 5.0 * deviation,
-                    "pair {i}, {j}"
-                );
+                assert!((count[i * n + j] / draws as f64 - p).abs() < 5.0 * deviation, "pair {i}, {j}");
             }
         }
     }

@@ -46,20 +46,9 @@ impl KdTree {
     /// Sorts the rows of `points`, which must be finite, into boxes.
     pub fn new(points: &Matrix) -> Self {
         let index = (0..points.rows() as u32).collect();
-        let mut tree = KdTree {
-            dim: points.cols(),
-            points: Vec::new(),
-            index,
-            cells: Vec::new(),
-            corners: Vec::new(),
-        };
+        let mut tree = KdTree { dim: points.cols(), points: Vec::new(), index, cells: Vec::new(), corners: Vec::new() };
         tree.build(points, 0..points.rows());
-        tree.points = tree
-            .index
-            .iter()
-            .flat_map(|&i| points.row(i as usize))
-            .copied()
-            .collect();
+        tree.points = tree.index.iter().flat_map(|&i| points.row(i as usize)).copied().collect();
         tree
     }
 
@@ -77,11 +66,7 @@ impl KdTree {
     fn build(&mut self, points: &Matrix, range: Range<usize>) {
         let here = self.cells.len();
         let smallest_index = self.index[range.clone()].iter().copied().min().unwrap_or(0);
-        self.cells.push(Cell {
-            range: range.clone(),
-            second: None,
-            smallest_index,
-        });
+        self.cells.push(Cell { range: range.clone(), second: None, smallest_index });
         let widest = self.push_corners(points, range.clone());
         if range.len() > LEAF {
             let middle = range.start + range.len() / 2;
@@ -116,10 +101,7 @@ impl KdTree {
         let Some(second) = self.cells[node].second else {
             return self.scan(self.cells[node].range.clone(), query, nearest);
         };
-        let mut children = [
-            (self.bound(node + 1, query), node + 1),
-            (self.bound(second, query), second),
-        ];
+        let mut children = [(self.bound(node + 1, query), node + 1), (self.bound(second, query), second)];
         if children[1].0 < children[0].0 {
             children.swap(0, 1);
         }
@@ -134,10 +116,7 @@ impl KdTree {
         for place in range.filter(|&place| self.index[place] != query.except) {
             let point = &self.points[place * self.dim..(place + 1) * self.dim];
             let distance = point.iter().zip(query.at).map(|(p, q)| (p - q) * (p - q)).sum();
-            let candidate = Neighbour {
-                distance,
-                index: self.index[place],
-            };
+            let candidate = Neighbour { distance, index: self.index[place] };
             if query.accepts(candidate, nearest) {
                 if nearest.len() == query.k {
                     nearest.pop();
@@ -152,10 +131,7 @@ impl KdTree {
         let (low, high) = self.corners[2 * node * self.dim..2 * (node + 1) * self.dim].split_at(self.dim);
         let outside = |c: usize| (low[c] - query.at[c]).max(query.at[c] - high[c]).max(0.0);
         let distance = (0..self.dim).map(|c| outside(c) * outside(c)).sum();
-        Neighbour {
-            distance,
-            index: self.cells[node].smallest_index,
-        }
+        Neighbour { distance, index: self.cells[node].smallest_index }
     }
 }
 
@@ -176,9 +152,7 @@ impl Eq for Neighbour {}
 
 impl Ord for Neighbour {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.distance
-            .total_cmp(&other.distance)
-            .then(self.index.cmp(&other.index))
+        self.distance.total_cmp(&other.distance).then(self.index.cmp(&other.index))
     }
 }
 

@@ -96,13 +96,7 @@ impl<A: Fn(&[f64], &mut [f64])> Process<A> {
         let mut current = start.to_vec();
         center_and_normalize(&mut current);
         let zero = vec![0.0; start.len()];
-        Process {
-            operator,
-            previous: zero.clone(),
-            current,
-            next: zero,
-            beta: 0.0,
-        }
+        Process { operator, previous: zero.clone(), current, next: zero, beta: 0.0 }
     }
 
     /// Advances by one basis vector; returns `(alpha_j, beta_j)`.
@@ -131,12 +125,7 @@ fn look(alpha: &[f64], beta: &[f64], side: Side, tolerance: f64) -> Ritz {
         coefficients.iter_mut().skip(1).step_by(2).for_each(|c| *c = -*c);
     }
     let value = flip * value;
-    Ritz {
-        value,
-        residual,
-        converged: residual <= tolerance * value.abs(),
-        coefficients,
-    }
+    Ritz { value, residual, converged: residual <= tolerance * value.abs(), coefficients }
 }
 
 /// Smallest eigenvalue and unit eigenvector of the symmetric tridiagonal matrix with off-diagonals `-beta <= 0`. Its
@@ -176,11 +165,7 @@ fn smallest_of_jacobi(diagonal: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
 /// Pivots of `T - shift I` without row exchanges; true if all are positive, that is if `shift` is below the spectrum.
 fn eliminate(diagonal: &[f64], beta: &[f64], shift: f64, pivots: &mut [f64]) -> bool {
     for i in 0..diagonal.len() {
-        let coupling = if i > 0 {
-            beta[i - 1] * beta[i - 1] / pivots[i - 1]
-        } else {
-            0.0
-        };
+        let coupling = if i > 0 { beta[i - 1] * beta[i - 1] / pivots[i - 1] } else { 0.0 };
         pivots[i] = diagonal[i] - shift - coupling;
         if pivots[i] <= 0.0 {
             return false;
@@ -212,10 +197,7 @@ mod tests {
             assert!((value - (2.0 - 2.0 * angle.cos())).abs() < 1e-14, "k = {k}");
             let sines: Vec<f64> = (1..=k).map(|j| (j as f64 * angle).sin()).collect();
             let scale = norm2(&sines);
-            assert!(
-                vector.iter().zip(&sines).all(|(v, s)| (v - s / scale).abs() < 1e-9),
-                "k = {k}"
-            );
+            assert!(vector.iter().zip(&sines).all(|(v, s)| (v - s / scale).abs() < 1e-9), "k = {k}");
         }
     }
 
@@ -232,10 +214,7 @@ mod tests {
             out.iter_mut().for_each(|x| *x -= mean);
         };
         let start: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64).collect();
-        let effort = Effort {
-            tolerance: 1e-10,
-            steps: 2_000,
-        };
+        let effort = Effort { tolerance: 1e-10, steps: 2_000 };
         for side in [Side::Smallest, Side::Largest] {
             let ritz = extreme_ritz(operator, &start, side, effort);
             let v = ritz_vector(operator, &start, &ritz);

@@ -71,27 +71,14 @@ impl Elimination {
         }
         let matrix = SparseColMatRef::new(self.pattern.as_ref(), &entries);
         let mut values = vec![0.0; self.symbolic.len_val()];
-        let scratch = self
-            .symbolic
-            .factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default());
+        let scratch = self.symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default());
         let mut memory = MemBuffer::new(scratch);
         let (regularization, stack) = (LltRegularization::default(), MemStack::new(&mut memory));
         let params = Spec::default();
         self.symbolic
-            .factorize_numeric_llt(
-                &mut values,
-                matrix,
-                Side::Upper,
-                regularization,
-                Par::Seq,
-                stack,
-                params,
-            )
+            .factorize_numeric_llt(&mut values, matrix, Side::Upper, regularization, Par::Seq, stack, params)
             .ok()?;
-        Some(Factor {
-            symbolic: &self.symbolic,
-            values,
-        })
+        Some(Factor { symbolic: &self.symbolic, values })
     }
 }
 
@@ -120,13 +107,7 @@ impl Factor<'_> {
 fn upper_pattern(graph: &Graph) -> SymbolicSparseColMat<u32> {
     let (mut starts, mut rows) = (vec![0], Vec::with_capacity(graph.edges() + graph.nodes()));
     for j in 0..graph.nodes() as u32 {
-        rows.extend(
-            graph
-                .ends(j as usize)
-                .iter()
-                .map(|end| end.neighbour)
-                .filter(|&i| i < j),
-        );
+        rows.extend(graph.ends(j as usize).iter().map(|end| end.neighbour).filter(|&i| i < j));
         rows.push(j);
         starts.push(rows.len() as u32);
     }

@@ -16,20 +16,13 @@ pub fn k_nearest(points: &Matrix, k: usize) -> Result<Graph> {
     let n = points.rows();
     if k == 0 || k >= n {
         let needs = "at least 1 and below the number of nodes";
-        return Err(Error::Parameter {
-            name: "k",
-            value: k as f64,
-            needs,
-        });
+        return Err(Error::Parameter { name: "k", value: k as f64, needs });
     }
     check_finite(points)?;
     let tree = KdTree::new(points);
     let edges_of = |nearest: &mut BinaryHeap<Neighbour>, &node: &u32| {
         tree.nearest(points.row(node as usize), node, k, nearest);
-        nearest
-            .drain()
-            .map(|to| (node as usize, to.index as usize, 1.0))
-            .collect::<Vec<_>>()
+        nearest.drain().map(|to| (node as usize, to.index as usize, 1.0)).collect::<Vec<_>>()
     };
     let edges: Vec<Vec<_>> = tree.order().par_iter().map_init(BinaryHeap::new, edges_of).collect();
     Graph::new(n, &edges.concat())
@@ -41,28 +34,16 @@ pub fn k_nearest(points: &Matrix, k: usize) -> Result<Graph> {
 pub fn great_circle_points(latlon: &Matrix) -> Result<Matrix> {
     if latlon.cols() != 2 {
         let what = "columns of latitude and longitude";
-        return Err(Error::Size {
-            what,
-            expected: 2,
-            found: latlon.cols(),
-        });
+        return Err(Error::Size { what, expected: 2, found: latlon.cols() });
     }
     let mut points = Matrix::zeros(latlon.rows(), 3);
     for i in 0..latlon.rows() {
         let (latitude, longitude) = (latlon.row(i)[0], latlon.row(i)[1]);
         if !(-90.0..=90.0).contains(&latitude) {
-            return Err(Error::Parameter {
-                name: "latitude",
-                value: latitude,
-                needs: "between -90 and 90 degrees",
-            });
+            return Err(Error::Parameter { name: "latitude", value: latitude, needs: "between -90 and 90 degrees" });
         }
         if !longitude.is_finite() {
-            return Err(Error::Parameter {
-                name: "longitude",
-                value: longitude,
-                needs: "a finite number of degrees",
-            });
+            return Err(Error::Parameter { name: "longitude", value: longitude, needs: "a finite number of degrees" });
         }
         points.row_mut(i).copy_from_slice(&unit_vector(latitude, longitude));
     }
@@ -83,10 +64,9 @@ fn unit_vector(latitude: f64, longitude: f64) -> [f64; 3] {
 fn check_finite(points: &Matrix) -> Result<()> {
     match points.as_slice().iter().position(|v| !v.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(Error::NotFinite {
-            row: at / points.cols(),
-            what: format!("coordinate {}", at % points.cols()),
-        }),
+        Some(at) => {
+            Err(Error::NotFinite { row: at / points.cols(), what: format!("coordinate {}", at % points.cols()) })
+        }
     }
 }
 
@@ -102,14 +82,8 @@ mod tests {
         let n = points.rows();
         let mut edges = Vec::new();
         for i in 0..n {
-            let distance = |j: usize| -> f64 {
-                points
-                    .row(i)
-                    .iter()
-                    .zip(points.row(j))
-                    .map(|(a, b)| (b - a) * (b - a))
-                    .sum()
-            };
+            let distance =
+                |j: usize| -> f64 { points.row(i).iter().zip(points.row(j)).map(|(a, b)| (b - a) * (b - a)).sum() };
             let mut others: Vec<usize> = (0..n).filter(|&j| j != i).collect();
             others.sort_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)));
             edges.extend(others[..k].iter().map(|&j| (i, j, 1.0)));
@@ -127,11 +101,7 @@ mod tests {
         for dim in 1..=6 {
             for (n, k) in [(2, 1), (11, 10), (12, 3), (300, 1), (300, 8), (300, 299)] {
                 let points = random_points(n, dim, dim as u64, |u| u);
-                assert_eq!(
-                    k_nearest(&points, k).unwrap(),
-                    brute_force(&points, k),
-                    "dim {dim}, n {n}, k {k}"
-                );
+                assert_eq!(k_nearest(&points, k).unwrap(), brute_force(&points, k), "dim {dim}, n {n}, k {k}");
             }
         }
     }
@@ -175,13 +145,7 @@ mod tests {
         assert!(k_nearest(&Matrix::zeros(0, 2), 1).is_err());
         let mut holed = points;
         holed.row_mut(3)[1] = f64::NAN;
-        assert_eq!(
-            k_nearest(&holed, 2),
-            Err(Error::NotFinite {
-                row: 3,
-                what: "coordinate 1".into()
-            })
-        );
+        assert_eq!(k_nearest(&holed, 2), Err(Error::NotFinite { row: 3, what: "coordinate 1".into() }));
     }
 
     /// Great-circle distance by the haversine formula, independent of the 3-d vectors.
@@ -201,12 +165,7 @@ mod tests {
         let points = great_circle_points(&places).unwrap();
         for i in 0..60 {
             for j in 0..60 {
-                let chord: f64 = points
-                    .row(i)
-                    .iter()
-                    .zip(points.row(j))
-                    .map(|(a, b)| (a - b) * (a - b))
-                    .sum();
+                let chord: f64 = points.row(i).iter().zip(points.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
                 let arc = 2.0 * (chord.sqrt() / 2.0).asin();
                 assert!((arc - haversine(places.row(i), places.row(j))).abs() < 1e-7);
             }
@@ -221,15 +180,9 @@ mod tests {
             (0..graph.edges()).map(|e| graph.nodes_of(e)).collect::<Vec<_>>()
         };
         // Fiji and Samoa are neighbours, and so are two islands near the Greenwich meridian.
-        assert_eq!(
-            nearest(&[-17.7, 178.0, 0.0, 1.0, -13.8, -172.0, 0.0, -1.0]),
-            [(0, 2), (1, 3)]
-        );
+        assert_eq!(nearest(&[-17.7, 178.0, 0.0, 1.0, -13.8, -172.0, 0.0, -1.0]), [(0, 2), (1, 3)]);
         // Opposite longitudes next to the north pole are closer than equal longitudes far away.
-        assert_eq!(
-            nearest(&[89.0, 0.0, -89.0, 10.0, 88.5, 180.0, -89.0, -170.0]),
-            [(0, 2), (1, 3)]
-        );
+        assert_eq!(nearest(&[89.0, 0.0, -89.0, 10.0, 88.5, 180.0, -89.0, -170.0]), [(0, 2), (1, 3)]);
     }
 
     #[test]
@@ -245,24 +198,11 @@ mod tests {
     fn places_off_the_globe_are_errors() {
         for latitude in [90.5, -91.0, f64::NAN] {
             let place = Matrix::from_rows(2, vec![0.0, 0.0, latitude, 0.0]);
-            assert!(matches!(
-                great_circle_points(&place),
-                Err(Error::Parameter { name: "latitude", .. })
-            ));
+            assert!(matches!(great_circle_points(&place), Err(Error::Parameter { name: "latitude", .. })));
         }
         let place = Matrix::from_rows(2, vec![0.0, f64::INFINITY]);
-        assert!(matches!(
-            great_circle_points(&place),
-            Err(Error::Parameter { name: "longitude", .. })
-        ));
+        assert!(matches!(great_circle_points(&place), Err(Error::Parameter { name: "longitude", .. })));
         let wrong = Matrix::zeros(1, 3);
-        assert!(matches!(
-            great_circle_points(&wrong),
-            Err(Error::Size {
-                expected: 2,
-                found: 3,
-                ..
-            })
-        ));
+        assert!(matches!(great_circle_points(&wrong), Err(Error::Size { expected: 2, found: 3, .. })));
     }
 }

@@ -19,18 +19,9 @@ use crate::matrix::{axpy, norm2};
 use crate::random::{Purpose, stream};
 
 // An eigenvalue errs by the square of its relative residual over the relative gap, so these tolerances are modest.
-const QUICK: Effort = Effort {
-    tolerance: 1e-6,
-    steps: 160,
-};
-const INVERSE: Effort = Effort {
-    tolerance: 1e-8,
-    steps: 64,
-};
-const PATIENT: Effort = Effort {
-    tolerance: 1e-6,
-    steps: 5_000,
-};
+const QUICK: Effort = Effort { tolerance: 1e-6, steps: 160 };
+const INVERSE: Effort = Effort { tolerance: 1e-8, steps: 64 };
+const PATIENT: Effort = Effort { tolerance: 1e-6, steps: 5_000 };
 
 /// The second smallest and the largest eigenvalue of a Laplacian. Residuals make them trustworthy: some eigenvalue
 /// lies within `residual_2` of `lambda_2`, and within `residual_n` of `lambda_n`.
@@ -89,11 +80,7 @@ struct Eigenpair {
 fn between_components(components: &Partition, n: usize) -> Eigenpair {
     let mut vector: Vec<f64> = (0..n).map(|i| f64::from(components.part(i) == 0)).collect();
     center_and_normalize(&mut vector);
-    Eigenpair {
-        value: 0.0,
-        residual: 0.0,
-        vector,
-    }
+    Eigenpair { value: 0.0, residual: 0.0, vector }
 }
 
 struct Search<'a> {
@@ -107,11 +94,7 @@ impl<'a> Search<'a> {
         // A random vector has a component along every eigenvector; a fixed seed makes the result reproducible.
         let mut rng = stream(0, Purpose::StartVector, 0);
         let start = (0..graph.nodes()).map(|_| rng.random::<f64>() - 0.5).collect();
-        Search {
-            graph,
-            start,
-            elimination: OnceCell::new(),
-        }
+        Search { graph, start, elimination: OnceCell::new() }
     }
 
     fn smallest(&self) -> Eigenpair {
@@ -163,11 +146,7 @@ impl<'a> Search<'a> {
         let mut residual = vec![0.0; vector.len()];
         apply(self.graph, &vector, &mut residual);
         axpy(-value, &vector, &mut residual);
-        Eigenpair {
-            value,
-            residual: norm2(&residual),
-            vector,
-        }
+        Eigenpair { value, residual: norm2(&residual), vector }
     }
 
     /// Factor of `M = L + s e_0 e_0'`. If `M x = b` and `b` sums to 0 then `s x_0 = 1'Mx = 0`, hence `L x = b`: on the
@@ -182,9 +161,7 @@ impl<'a> Search<'a> {
         let elimination = self.elimination()?;
         let margins = std::iter::successors(Some(quick.residual), |margin| Some(4.0 * margin));
         // A Ritz value of a random start is no worse than a factor of a few; the bound only excludes endless loops.
-        let mut shifts = margins
-            .map(|margin| quick.value + margin)
-            .take_while(|c| *c <= 1e3 * quick.value);
+        let mut shifts = margins.map(|margin| quick.value + margin).take_while(|c| *c <= 1e3 * quick.value);
         shifts.find_map(|c| elimination.factor(self.graph, -1.0, |_| c))
     }
 
@@ -209,21 +186,9 @@ mod tests {
 
     fn assert_spectrum(graph: &Graph, lambda_2: f64, lambda_n: f64) {
         let spectrum = laplacian_extremes(graph).unwrap();
-        let what = format!(
-            "{} nodes, {} edges: {:?}",
-            graph.nodes(),
-            graph.edges(),
-            spectrum.lambda_2
-        );
-        assert!(
-            (spectrum.lambda_2 - lambda_2).abs() <= 1e-8 * lambda_2,
-            "{what}, not {lambda_2}"
-        );
-        assert!(
-            (spectrum.lambda_n - lambda_n).abs() <= 1e-7 * lambda_n,
-            "{what}, {}",
-            spectrum.lambda_n
-        );
+        let what = format!("{} nodes, {} edges: {:?}", graph.nodes(), graph.edges(), spectrum.lambda_2);
+        assert!((spectrum.lambda_2 - lambda_2).abs() <= 1e-8 * lambda_2, "{what}, not {lambda_2}");
+        assert!((spectrum.lambda_n - lambda_n).abs() <= 1e-7 * lambda_n, "{what}, {}", spectrum.lambda_n);
     }
 
     fn dense(graph: &Graph) -> Mat<f64> {
@@ -241,13 +206,7 @@ mod tests {
     fn with_random_weights(graph: &Graph, seed: u64) -> Graph {
         let mut rng = stream(seed, Purpose::Edges, 1);
         let edges: Vec<_> = (0..graph.edges())
-            .map(|e| {
-                (
-                    graph.nodes_of(e).0,
-                    graph.nodes_of(e).1,
-                    10f64.powf(4.0 * rng.random::<f64>() - 2.0),
-                )
-            })
+            .map(|e| (graph.nodes_of(e).0, graph.nodes_of(e).1, 10f64.powf(4.0 * rng.random::<f64>() - 2.0)))
             .collect();
         Graph::new(graph.nodes(), &edges).unwrap()
     }
@@ -287,20 +246,9 @@ mod tests {
                 with_random_weights(&erdos_renyi(150, 0.08, seed).unwrap(), seed),
             ] {
                 let values = dense(&graph).self_adjoint_eigenvalues(faer::Side::Lower).unwrap();
-                let (expected, found) = (
-                    (values[1], values[values.len() - 1]),
-                    laplacian_extremes(&graph).unwrap(),
-                );
-                assert!(
-                    (found.lambda_2 - expected.0).abs() < 1e-9 * expected.1,
-                    "{expected:?} {}",
-                    found.lambda_2
-                );
-                assert!(
-                    (found.lambda_n - expected.1).abs() < 1e-8 * expected.1,
-                    "{expected:?} {}",
-                    found.lambda_n
-                );
+                let (expected, found) = ((values[1], values[values.len() - 1]), laplacian_extremes(&graph).unwrap());
+                assert!((found.lambda_2 - expected.0).abs() < 1e-9 * expected.1, "{expected:?} {}", found.lambda_2);
+                assert!((found.lambda_n - expected.1).abs() < 1e-8 * expected.1, "{expected:?} {}", found.lambda_n);
             }
         }
     }
@@ -311,13 +259,7 @@ mod tests {
         let search = Search::new(&graph);
         let inverse = search.by_inverse(&search.grounded_factor().unwrap()).value;
         assert!((search.patiently(Side::Smallest).value - inverse).abs() < 1e-8 * inverse);
-        let guess = search.ritz(
-            Side::Largest,
-            Effort {
-                tolerance: 0.0,
-                steps: 5,
-            },
-        );
+        let guess = search.ritz(Side::Largest, Effort { tolerance: 0.0, steps: 5 });
         let inverse = search.by_inverse(&search.factor_above(&guess).unwrap()).value;
         assert!((search.patiently(Side::Largest).value - inverse).abs() < 1e-8 * inverse);
     }
@@ -349,10 +291,7 @@ mod tests {
     #[test]
     fn one_node_has_no_second_eigenvalue() {
         for n in 0..2 {
-            assert!(matches!(
-                laplacian_extremes(&chain(n).unwrap()),
-                Err(Error::Parameter { name: "nodes", .. })
-            ));
+            assert!(matches!(laplacian_extremes(&chain(n).unwrap()), Err(Error::Parameter { name: "nodes", .. })));
         }
     }
 

@@ -75,7 +75,11 @@ impl Case<'_> {
         let (measured, size) = (dot(&g, &v), dot(&v, &v));
         let rounding = 1e-10 * (size + measured.abs());
         at_most("declared strong convexity", declared.mu * size - measured, rounding)?;
-        if declared.beta.is_finite() { at_most("declared smoothness", measured - declared.beta * size, rounding) } else { Ok(()) }
+        if declared.beta.is_finite() {
+            at_most("declared smoothness", measured - declared.beta * size, rounding)
+        } else {
+            Ok(())
+        }
     }
 
     /// The Hessian is symmetric, positive, and the derivative of the gradient where that is smooth.
@@ -100,7 +104,8 @@ impl Case<'_> {
         let slope: Vec<f64> = right.iter().zip(&left).map(|(r, l)| (r - l) / (2.0 * h)).collect();
         let size = norm2(b) * (1.0 + norm2(&middle)) + norm2(&hb);
         // A kink of the gradient within the differences shows as a jump; there the derivative is a choice.
-        if jump > 1e-3 * size || self.loss.curvature(self.node).beta.is_infinite() && jump > 0.0 && norm2(&slope) == 0.0 {
+        if jump > 1e-3 * size || self.loss.curvature(self.node).beta.is_infinite() && jump > 0.0 && norm2(&slope) == 0.0
+        {
             return Ok(());
         }
         at_most("Hessian against differences", norm2(&difference(&slope, &hb)), 1e-3 * size)
@@ -162,7 +167,11 @@ impl Case<'_> {
             z.iter_mut().zip(a).zip(b).for_each(|((z, a), b)| *z = b + t * (b - a));
             let reached = self.value(a) + dot(&v, &z) - self.value(&z) - dot(&v, a);
             let allowed = bound.bound(loss.curvature(node).mu, norm2(&difference(&z, a)));
-            at_most("Fenchel's inequality", reached, allowed + 1e-9 * (size + self.value(&z).abs() + norm2(&v) * norm2(&z)))?;
+            at_most(
+                "Fenchel's inequality",
+                reached,
+                allowed + 1e-9 * (size + self.value(&z).abs() + norm2(&v) * norm2(&z)),
+            )?;
         }
         Ok(())
     }

@@ -87,7 +87,11 @@ impl Case<'_> {
         let excess = self.penalty.excess(0, self.weight, b);
         let shrunk: Vec<f64> = b.iter().map(|b| b / (1.0 + excess)).collect();
         let outside = self.penalty.conjugate(0, self.weight, &shrunk).is_infinite();
-        at_most("excess measures the way into the domain", f64::from(u8::from(outside && excess.is_finite())), self.unbounded())
+        at_most(
+            "excess measures the way into the domain",
+            f64::from(u8::from(outside && excess.is_finite())),
+            self.unbounded(),
+        )
     }
 
     /// 1 for penalties whose conjugate has a domain that is a subspace: shrinking does not lead into it.

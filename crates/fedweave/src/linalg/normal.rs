@@ -71,7 +71,8 @@ impl Normal<'_> {
         for r in 0..m {
             root[r] = c[r].sqrt();
             for s in 0..=r {
-                let inner: f64 = (0..self.dim()).map(|j| self.row(r)[j] * self.row(s)[j] / (self.ridge[j] + self.shift)).sum();
+                let inner: f64 =
+                    (0..self.dim()).map(|j| self.row(r)[j] * self.row(s)[j] / (self.ridge[j] + self.shift)).sum();
                 kernel[cholesky::packed_len(r) + s] = root[r] * root[s] * inner + f64::from(u8::from(r == s));
             }
         }

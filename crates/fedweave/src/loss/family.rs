@@ -5,7 +5,9 @@ use std::fmt;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
-use super::{Huber, Mixed, Logistic, Loss, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile};
+use super::{
+    Huber, Logistic, Loss, Mixed, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile,
+};
 
 /// How much the losses of nodes with many and with few rows count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -88,7 +90,9 @@ impl Family {
             }
             Family::Logistic => Box::new(Smooth::new(Logistic, signed_labels(data, "logistic")?, options)?),
             Family::Multinomial { classes } => Box::new(Multinomial::new(classes, data, options)?),
-            Family::SquaredHinge => Box::new(Smooth::new(SquaredHinge, signed_labels(data, "squared-hinge")?, options)?),
+            Family::SquaredHinge => {
+                Box::new(Smooth::new(SquaredHinge, signed_labels(data, "squared-hinge")?, options)?)
+            }
             Family::Poisson => Box::new(Smooth::new(Poisson, data, options)?),
             Family::Quantile { q } => Box::new(quantile(q, data, options)?),
             Family::Point => Box::new(Point::new(data, options)?),

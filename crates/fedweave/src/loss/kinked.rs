@@ -219,15 +219,13 @@ impl Interior<'_> {
         let data = &self.loss.rows.data;
         let start = data.rows(self.node).start;
         for _ in 0..2 {
-            let mut rows = 0;
-            for r in (0..self.g.len()).filter(|&r| self.on_kink(r)) {
+            for (rows, r) in (0..self.g.len()).filter(|&r| self.on_kink(r)).enumerate() {
                 let x = data.x(start + r);
                 for (k, s) in (0..=r).filter(|&s| self.on_kink(s)).enumerate() {
                     let pairs = x.iter().zip(data.x(start + s)).zip(&self.loss.twice_ridge);
                     matrix[cholesky::packed_len(rows) + k] = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
                 }
                 change[rows] = dot(x, z) - data.y()[start + r];
-                rows += 1;
             }
             cholesky::factor(&mut matrix[..cholesky::packed_len(kinks)], kinks);
             cholesky::solve(matrix, &mut change[..kinks]);

@@ -19,7 +19,11 @@ impl Mixed {
                 return Err(Error::Size { what: "parameters of a family", expected: dim, found: family.dim() });
             }
             if family.nodes() != family_of.len() {
-                return Err(Error::Size { what: "nodes of a family", expected: family_of.len(), found: family.nodes() });
+                return Err(Error::Size {
+                    what: "nodes of a family",
+                    expected: family_of.len(),
+                    found: family.nodes(),
+                });
             }
         }
         if let Some(&found) = family_of.iter().find(|f| **f >= families.len()) {

@@ -66,7 +66,12 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
 
 /// Moves `z` along `-step` by the first of the lengths 1, 1/2, 1/4, ... that lowers the value enough.
 fn backtrack(
-    objective: &impl Fn(&[f64]) -> f64, z: &mut [f64], step: &[f64], trial: &mut [f64], value: f64, decrement: f64,
+    objective: &impl Fn(&[f64]) -> f64,
+    z: &mut [f64],
+    step: &[f64],
+    trial: &mut [f64],
+    value: f64,
+    decrement: f64,
 ) -> Option<f64> {
     let mut length = 1.0;
     while length > 1e-12 {

@@ -175,7 +175,8 @@ impl<P: Pointwise> Loss for Smooth<P> {
             // A quadratic: no cancellation between nearly equal values.
             let half = 0.5 * self.family.curvature_bounds().1;
             let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (dot(x, w) - dot(x, z)).powi(2)).sum();
-            return fit + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
+            return fit
+                + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
         }
         let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
         self.value(node, w) - self.value(node, z) - along

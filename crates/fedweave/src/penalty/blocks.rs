@@ -25,7 +25,11 @@ impl Blocks {
         let mut used = vec![false; dim];
         for block in &blocks {
             if !(block.strength >= 0.0 && block.strength.is_finite()) {
-                return Err(Error::Parameter { name: "strength of a block", value: block.strength, needs: "zero or positive" });
+                return Err(Error::Parameter {
+                    name: "strength of a block",
+                    value: block.strength,
+                    needs: "zero or positive",
+                });
             }
             for &j in &block.coordinates {
                 if j >= dim || std::mem::replace(&mut used[j], true) {

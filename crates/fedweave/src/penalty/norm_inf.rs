@@ -43,7 +43,8 @@ impl Penalty for NormInf {
         let level = clip_level(y, weight);
         let active = |y: f64| y.abs() > level;
         let count = y.iter().filter(|y| active(**y)).count().max(1) as f64;
-        let mean = y.iter().zip(v.iter()).filter(|(y, _)| active(**y)).map(|(y, v)| y.signum() * v).sum::<f64>() / count;
+        let mean =
+            y.iter().zip(v.iter()).filter(|(y, _)| active(**y)).map(|(y, v)| y.signum() * v).sum::<f64>() / count;
         for (v, y) in v.iter_mut().zip(y) {
             *v = if active(*y) { *v - y.signum() * mean } else { 0.0 };
         }

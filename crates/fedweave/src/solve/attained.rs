@@ -18,7 +18,11 @@ const GROWTH: f64 = 0.02;
 
 /// The components of the graph (all nodes by themselves if `lambda` is 0), named by their smallest node, whose pooled loss has no minimiser.
 pub fn components_without_minimiser(
-    family: Family, data: &Dataset, graph: &Graph, lambda: f64, options: &LossOptions,
+    family: Family,
+    data: &Dataset,
+    graph: &Graph,
+    lambda: f64,
+    options: &LossOptions,
 ) -> Result<Vec<usize>> {
     if !family.may_lack_minimiser() || (options.ridge > 0.0 && !options.spare_last) {
         return Ok(Vec::new());

@@ -59,7 +59,14 @@ impl<'a> NewtonSystem<'a> {
                 for ((r, a), b) in row.iter_mut().zip(x.row(i)).zip(x.row(j)) {
                     *r = self.sigma * (a - b);
                 }
-                problem.penalty().jacobian(edge, problem.edge_weights()[edge], self.sigma, self.y.row(edge), row, &mut work);
+                problem.penalty().jacobian(
+                    edge,
+                    problem.edge_weights()[edge],
+                    self.sigma,
+                    self.y.row(edge),
+                    row,
+                    &mut work,
+                );
             }
         });
     }

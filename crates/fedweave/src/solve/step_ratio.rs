@@ -35,7 +35,8 @@ impl StepRatio {
         let distance2 = |a: &Matrix, b: &Matrix, i: usize| -> f64 {
             a.row(i).iter().zip(b.row(i)).map(|(a, b)| (a - b) * (a - b)).sum()
         };
-        let primal = ordered_sum(graph.nodes(), problem.dim(), |i| graph.degree(i) as f64 * distance2(&self.w, &method.w, i));
+        let primal =
+            ordered_sum(graph.nodes(), problem.dim(), |i| graph.degree(i) as f64 * distance2(&self.w, &method.w, i));
         let dual = ordered_sum(graph.edges(), problem.dim(), |e| distance2(&self.u, &method.u, e));
         let wanted = (primal / (2.0 * dual)).sqrt();
         if wanted > 0.0 && wanted.is_finite() {

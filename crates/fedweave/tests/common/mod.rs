@@ -12,7 +12,6 @@ pub struct Golden {
     pub name: String,
     pub problem: Problem,
     pub family: Family,
-    pub ridge: f64,
     pub objective: f64,
     pub w: Matrix,
     pub unique: Vec<bool>,
@@ -54,7 +53,8 @@ fn read(folder: &Path) -> Golden {
             w.row_mut(i)[j] = v.as_f64().unwrap() * if hinge && j + 1 == d { -1.0 } else { 1.0 };
         }
     }
-    let loose: Vec<&str> = solution["nonunique_nodes"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+    let loose: Vec<&str> =
+        solution["nonunique_nodes"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
     let robust = solution["clusters_robust"].as_bool().unwrap();
     Golden {
         name: folder.file_name().unwrap().to_string_lossy().into(),
@@ -63,7 +63,6 @@ fn read(folder: &Path) -> Golden {
         clusters: robust.then(|| solution["clusters"].as_u64().unwrap() as usize),
         problem,
         family,
-        ridge,
         w,
     }
 }
