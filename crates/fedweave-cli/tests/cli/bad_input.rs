@@ -713,3 +713,13 @@ fn sizes_beyond_all_memory() {
         case("features", "generate data --dim 18446744073709551615", &["dim"]),
     ]);
 }
+
+#[test]
+#[ignore = "coordinates that no block couples are taken for coupled"]
+fn no_minimiser_outside_the_blocks() {
+    let one_class_at_b = "node,x1,y\na,1,1\na,-1,0\na,2,0\na,-2,1\nb,2,1\nb,-2,1\n";
+    refuse(vec![
+        case("free intercept", "LOGISTIC --ridge 0.1 --penalty blocks --block norm2:1:x1", &["no minimiser", "`b`"])
+            .labels(one_class_at_b),
+    ]);
+}
