@@ -1,0 +1,8 @@
+//! The program as its users meet it: the real binary, in a temporary folder.
+
+mod bad_input;
+mod extremes;
+mod golden;
+mod not_errors;
+mod outputs;
+mod sandbox;
