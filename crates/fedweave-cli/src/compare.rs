@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use fedweave::compare::{Comparison, Judged, Outcome};
-use fedweave::loss::LossSpec;
+use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::solve::Settings;
 use fedweave::split::{SplitSpec, split};
 use fedweave::tune::mean_and_error;
@@ -12,7 +12,7 @@ use fedweave_report as report;
 use serde_json::{Value, json};
 
 use crate::config::RawConfig;
-use crate::fit::with_place;
+use crate::fit::{check, refuse_runaway};
 use crate::plan::Plan;
 use crate::progress::{Counter, catch_interrupts, interrupted, use_threads};
 use crate::story::{self, split_words};
@@ -55,7 +55,12 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
         text += &format!("\nwritten to {0}, see {0}/report.html", path.display());
     }
     say(&text)?;
-    Ok(if interrupted() { Exit::Interrupted } else { Exit::Done })
+    let converged = compared.outcomes.iter().all(|o| o.networked.converged && o.shuffled.converged);
+    Ok(match (interrupted(), converged) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Unfinished,
+    })
 }
 
 fn compare(plan: Plan) -> Result<Compared> {
@@ -68,9 +73,12 @@ fn compare(plan: Plan) -> Result<Compared> {
 pub fn compare_input(plan: Plan, input: Input) -> Result<Compared> {
     catch_interrupts();
     let spec = plan.split.expect("compare always holds out rows");
-    let LossSpec::Same(family) = plan.loss(&input)? else { unreachable!("checked with the plan") };
-    family.build(input.data.clone(), &plan.options).map_err(|error| with_place(error, &input))?;
-    plan.penalty(&input)?;
+    let loss = plan.loss(&input)?;
+    let LossSpec::Same(family) = loss else { unreachable!("checked with the plan") };
+    check(&plan, &input, &loss)?;
+    let least = plan.ridges.iter().copied().fold(f64::INFINITY, f64::min);
+    let lambda = plan.lambda.unwrap_or(1.0);
+    refuse_runaway(&plan, &input, &loss, &input.data, lambda, &LossOptions { ridge: least, ..plan.options })?;
     let penalty = || plan.penalty(&input).map_err(|error| error.downcast().expect("the penalty was built once before"));
     let comparison = Comparison {
         family,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Everything `fit` and `compare` can be told. A flag `--huber-delta` is the key `huber-delta` of the config file.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<PathBuf>,
     /// Instead of a file of edges: join every node with its K nearest, by the columns of --by
-    #[arg(long, value_name = "K", help_heading = "Data")]
+    #[arg(long, value_name = "K", help_heading = "Data", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knn: Option<usize>,
     /// Columns with the position of a node, for --knn and the map, e.g. lat,lon
@@ -54,7 +54,7 @@ pub struct RawConfig {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<Vec<String>>,
-    /// Text columns to turn into one 0/1 column per value
+    /// Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_hot: Option<Vec<String>>,
@@ -84,16 +84,16 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_column: Option<String>,
     /// Threshold of the Huber loss [default: 1]
-    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Model", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huber_delta: Option<f64>,
     /// Level of the quantile loss [default: 0.5]
-    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Model", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
     /// Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]
-    #[arg(long, value_name = "RIDGE", value_delimiter = ',', help_heading = "Model")]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "RIDGE", value_delimiter = ',', help_heading = "Model", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "one_or_several")]
     pub ridge: Option<Vec<f64>>,
     /// No intercept
     #[arg(long, help_heading = "Model")]
@@ -116,11 +116,11 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Vec<String>>,
     /// Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]
-    #[arg(long, value_name = "LAMBDA", help_heading = "Model", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LAMBDA", help_heading = "Model", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda: Option<Lambda>,
     /// Values of lambda to choose from [default: a geometric grid from the data]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Model")]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Model", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda_grid: Option<Vec<f64>>,
     /// minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]
@@ -129,15 +129,15 @@ pub struct RawConfig {
     pub lambda_rule: Option<String>,
 
     /// Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]
-    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
     /// Rows of every node to train with; with it, what is left after validation is for testing
-    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<f64>,
     /// Rows held out of every node to test [default of compare: 0.2]
-    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<f64>,
     /// random: drawn separately per node; last: the last rows of every node [default: random]
@@ -153,11 +153,11 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// compare: number of splits to average over [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Held-out rows")]
+    #[arg(long, value_name = "N", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub splits: Option<usize>,
     /// Seed of everything random [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Held-out rows")]
+    #[arg(long, value_name = "N", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
@@ -166,27 +166,27 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,
     /// Stop at certified_gap <= TOL * max(1, |objective|); without a certificate, at kkt_residual <= TOL [default: 1e-6]
-    #[arg(long, value_name = "TOL", help_heading = "Solver", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
     /// Stop after N iterations [default: 100000]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
+    #[arg(long, value_name = "N", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<usize>,
     /// Stop after this many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Solver", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<f64>,
     /// Stop when the objective changes by less than this, relatively, between two checks
-    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objective_decrease: Option<f64>,
     /// Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]
-    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_ratio: Option<f64>,
     /// Number of threads; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
+    #[arg(long, value_name = "N", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
     /// Continue from the checkpoint in this run directory
@@ -221,13 +221,27 @@ pub struct RawConfig {
     pub config: Option<PathBuf>,
 }
 
+/// A number stands for a list of one.
+fn one_or_several<'de, D: Deserializer<'de>>(input: D) -> std::result::Result<Option<Vec<f64>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a number or a list of numbers")]
+    enum Numbers {
+        One(f64),
+        Several(Vec<f64>),
+    }
+    Ok(Some(match Numbers::deserialize(input)? {
+        Numbers::One(number) => vec![number],
+        Numbers::Several(numbers) => numbers,
+    }))
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
 /// A number or `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number or \"auto\"")]
 pub enum Lambda {
     /// This value.
     Fixed(f64),
@@ -274,9 +288,12 @@ fn read(path: &Path) -> Result<RawConfig> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-        // The first line says what is wrong; the rest repeats the file.
-        let what = error.message().lines().next().unwrap_or_default();
-        anyhow!("{shown}:{line}: {what}; keys are the long flags of `fedweave fit --help` without the dashes")
+        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        // The first line says what is wrong; the rest repeats the file, or all keys there are.
+        let what =
+            error.message().lines().next().unwrap_or_default().split(", expected one of").next().unwrap_or_default();
+        let key = text.lines().nth(line - 1).and_then(|l| l.split('=').next()).unwrap_or_default().trim();
+        let key = if what.contains(key) { String::new() } else { format!("`{key}`: ") };
+        anyhow!("{shown}:{line}: {key}{what}; keys are the long flags of `fedweave fit --help` without the dashes")
     })
 }

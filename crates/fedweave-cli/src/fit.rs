@@ -1,12 +1,12 @@
 //! `fedweave fit`: files in, personal models out.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fedweave::cluster::{Clusters, clusters};
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
-use fedweave::solve::{Settings, Solution, Start, Status, components_without_minimiser, solve};
+use fedweave::solve::{Settings, Solution, Start, Status, nodes_without_minimiser, solve};
 use fedweave::split::{Part, Split, split};
 use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
 use fedweave::{Dataset, baseline};
@@ -90,22 +90,22 @@ pub fn fit(plan: Plan) -> Result<Fit> {
 /// [`fit`], with the files already read.
 pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     catch_interrupts();
-    if plan.raw.strict {
-        refuse_lonely_nodes(&input)?;
-    }
     let loss = plan.loss(&input)?;
-    // All rows are checked once, while their places in the file are known.
-    loss.build(input.data.clone(), &plan.options).map_err(|error| with_place(error, &input))?;
+    check(&plan, &input, &loss)?;
     let mut tuning = None;
     let mut held_out = None;
-    let mut lambda = plan.lambda;
-    if let Some(spec) = &plan.split {
+    // Without edges there is nothing to choose.
+    let mut lambda = plan.lambda.or((input.graph.edges() == 0).then_some(0.0));
+    let choose = lambda.is_none();
+    if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
         let split = split(&input.data, input.groups.as_deref(), spec)?;
+        let held = split.part.iter().any(|p| *p == Part::Validation);
+        ensure!(held, "no row could be held out: every node has fewer than {} rows; give --lambda", spec.min_rows);
         let trial = Trial::new(&plan, &input, &loss, &split);
         let found = trial.tune(&plan, &input)?;
         lambda = Some(found.best().lambda);
         held_out = Some(trial.judge(&plan, split, &found)?);
-        tuning = plan.lambda.is_none().then_some(found);
+        tuning = choose.then_some(found);
     }
     let lambda = lambda.expect("lambda is given or was chosen");
     // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
@@ -115,7 +115,8 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     };
     let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
     let scaled = scaling.as_ref().map_or_else(|| train.clone(), |s| s.apply(&train));
-    refuse_runaway(&plan, &input, &loss, &scaled, lambda)?;
+    refuse_runaway(&plan, &input, &loss, &scaled, lambda, &plan.options)?;
+    let scaled_rows = scaled.clone();
     let problem = build(&plan, &input, &loss, scaled, lambda)?;
     let start = resume(&plan, &input, problem.dim())?;
     let limit = plan.raw.time_limit;
@@ -130,11 +131,14 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     }
     let rows_trained = train.len();
     let accuracy = accuracy(&loss, &train, &parameters);
-    let plain = loss.build(train, &LossOptions::default())?;
+    // Scores are the same in scaled features; positions are not.
+    let positions = matches!(loss, LossSpec::Same(Family::Point));
+    let (data, models) = if positions { (train, &parameters) } else { (scaled_rows, &solution.w) };
+    let plain = loss.build(data, &LossOptions::default())?;
     Ok(Fit {
         clusters: clusters(&problem, &solution.w, &solution.u),
         penalty: problem.penalty().name(),
-        train: Errors::of(&*plain, &parameters),
+        train: Errors::of(&*plain, models),
         plan,
         input,
         loss,
@@ -280,23 +284,50 @@ fn refuse_lonely_nodes(input: &Input) -> Result<()> {
 }
 
 /// Losses that decrease for ever are refused, not iterated for ever.
-fn refuse_runaway(plan: &Plan, input: &Input, loss: &LossSpec, data: &Dataset, lambda: f64) -> Result<()> {
-    let LossSpec::Same(family) = loss else { return Ok(()) };
-    let bad = components_without_minimiser(*family, data, &input.graph, lambda, &plan.options)?;
+pub fn refuse_runaway(
+    plan: &Plan,
+    input: &Input,
+    loss: &LossSpec,
+    data: &Dataset,
+    lambda: f64,
+    options: &LossOptions,
+) -> Result<()> {
+    let penalty = plan.penalty(input)?;
+    let mut loose: Vec<usize> = penalty.loose().iter().map(|j| j % input.features.len()).collect();
+    loose.dedup();
+    let bad = nodes_without_minimiser(loss, data, &input.graph, lambda, &loose, options)?;
     if let Some(&node) = bad.first() {
-        let remedy = match plan.options.ridge > 0.0 {
-            true => {
-                "all its labels are alike, so the intercept grows without bound: give --no-intercept, or connect it"
-            }
+        let (family, name) = (loss.family(node), &input.names[node]);
+        let remedy = match options.ridge > 0.0 {
+            true => "all labels are alike, so the intercept grows without bound: give --no-intercept, or connect it",
             false => {
-                "its labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001"
+                "labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001"
             }
         };
         bail!(
-            "the {family} loss has no minimiser on the component of node `{}` ({} such): {remedy}",
-            input.names[node],
+            "the {family} loss has no minimiser at node `{name}` and those connected with it ({} such): {remedy}",
             bad.len()
         );
+    }
+    Ok(())
+}
+
+/// What can be wrong with the data, while their places in the file are known.
+pub fn check(plan: &Plan, input: &Input, loss: &LossSpec) -> Result<()> {
+    if plan.raw.strict {
+        refuse_lonely_nodes(input)?;
+    }
+    plan.penalty(input)?;
+    let data = match plan.raw.standardize {
+        true => Scaling::of(&input.data, plan.intercept()).apply(&input.data),
+        false => input.data.clone(),
+    };
+    loss.build(data, &plan.options).map_err(|error| with_place(error, input))?;
+    let mut names: Vec<&str> = input.features.iter().map(String::as_str).chain(["node"]).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let (table, name) = (plan.input.nodes.display(), pair[0]);
+        bail!("{table}: feature `{name}` has a name that parameters.csv needs itself; rename it or give --drop {name}");
     }
     Ok(())
 }

@@ -19,6 +19,9 @@ Examples:
 Writes nodes.csv, edges.csv, truth.csv (true parameters and cluster of every node) and, for the geometric
 network, node_info.csv with positions.";
 
+/// More numbers than this are a slip of the keyboard.
+const ENTRIES_MAX: f64 = 1e9;
+
 /// Write data with known truth
 #[derive(Args)]
 pub struct GenerateArgs {
@@ -28,52 +31,52 @@ pub struct GenerateArgs {
     #[arg(long, value_enum, default_value_t = NetworkName::Sbm)]
     network: NetworkName,
     /// Number of nodes
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, allow_hyphen_values = true)]
     nodes: usize,
     /// Number of clusters
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, allow_hyphen_values = true)]
     clusters: usize,
     /// Features of a row
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, allow_hyphen_values = true)]
     dim: usize,
     /// Rows of a node
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, allow_hyphen_values = true)]
     rows: usize,
     /// sbm: probability of an edge inside a cluster
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     p_in: f64,
     /// sbm: probability of an edge between clusters
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, allow_hyphen_values = true)]
     p_out: f64,
     /// chain: weight of the edges between clusters
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     between: f64,
     /// geometric: number of nearest neighbours
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, allow_hyphen_values = true)]
     neighbours: usize,
     /// Kind of target
     #[arg(long, value_enum, default_value_t = LabelsName::Linear)]
     labels: LabelsName,
     /// Standard deviation of the noise
-    #[arg(long, default_value_t = 1e-3)]
+    #[arg(long, default_value_t = 1e-3, allow_hyphen_values = true)]
     noise: f64,
     /// Size of the true parameters
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     scale: f64,
     /// True parameters are 0 or SCALE, with equal probability, instead of normal
     #[arg(long)]
     bernoulli: bool,
     /// Share of nodes without rows
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     without_rows: f64,
     /// Share of a random mixture of all clusters in the true parameters of a node
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     mixing: f64,
     /// Spread of the mean features of the nodes
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     skew: f64,
     /// Seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     seed: u64,
 }
 
@@ -92,6 +95,18 @@ enum LabelsName {
 
 pub fn run(args: &GenerateArgs) -> Result<Exit> {
     ensure!(!args.out.exists(), "{} exists; name a folder that does not", args.out.display());
+    let entries = args.nodes as f64 * (args.rows.max(1) as f64) * (args.dim.max(1) as f64);
+    ensure!(
+        entries <= ENTRIES_MAX,
+        "--nodes x --rows x --dim is {entries:e}; at most {ENTRIES_MAX:e} numbers can be written"
+    );
+    let geometric = matches!(args.network, NetworkName::Geometric);
+    ensure!(
+        !geometric || (1..args.nodes).contains(&args.neighbours),
+        "--neighbours {}: must be at least 1 and less than --nodes {}",
+        args.neighbours,
+        args.nodes
+    );
     let made = generate(&options(args))?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot be made", args.out.display()))?;
     write(&args.out, "nodes.csv", &nodes_csv(&made))?;

@@ -17,8 +17,12 @@ use crate::{Exit, say};
 #[derive(Subcommand)]
 pub enum GraphCommand {
     /// Nodes, edges, components, degrees, and the eigenvalues lambda_2 and lambda_n of the Laplacian
+    #[command(after_help = "Example:\n  fedweave graph info edges.csv --json")]
     Info(InfoArgs),
     /// Join every node with its K nearest, e.g. fedweave graph knn stations.csv --k 5 --by lat,lon
+    #[command(
+        after_help = "Example:\n  fedweave graph knn stations.csv --node station --k 5 --by lat,lon --out edges.csv"
+    )]
     Knn(KnnArgs),
 }
 

@@ -48,6 +48,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Fit weather stations of Finland, compare, and write fedweave-demo/report.html
+    #[command(after_help = "Example:\n  fedweave demo --out weather --seed 3")]
     Demo(demo::DemoArgs),
     /// Fit a model at every node of a graph
     #[command(after_help = fit::EXAMPLES)]
@@ -56,6 +57,7 @@ enum Command {
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<config::RawConfig>),
     /// Predict rows of another file with the models of a run directory
+    #[command(after_help = "Example:\n  fedweave predict run new.csv --out predictions.csv")]
     Predict(predict::PredictArgs),
     /// Write data with known truth: stochastic block model, chain, geometric graph
     #[command(after_help = generate::EXAMPLES)]
@@ -64,8 +66,10 @@ enum Command {
     #[command(subcommand)]
     Graph(graph::GraphCommand),
     /// Render the report of a run directory again
+    #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
     /// Shell completions, to be sourced
+    #[command(after_help = "Example:\n  source <(fedweave completions bash)")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -83,8 +87,9 @@ fn main() -> ExitCode {
         Command::Graph(command) => graph::run(&command),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "fedweave", &mut std::io::stdout());
-            Ok(Exit::Done)
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "fedweave", &mut script);
+            say(&String::from_utf8_lossy(&script)).map(|()| Exit::Done)
         }
     };
     match outcome {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use fedweave::matrix::Matrix;
 use fedweave::penalty::{Block, Blocks, Norm1, Norm2, NormInf, Penalty, Quadratic, SquaredNorm};
@@ -113,7 +113,10 @@ impl Plan {
             raw,
         };
         ensure!(plan.splits > 0, "--splits must be at least 1");
-        ensure!(plan.raw.threads != Some(0), "--threads must be at least 1");
+        ensure!(
+            plan.raw.threads.is_none_or(|t| (1..=1024).contains(&t)),
+            "--threads must be at least 1 and at most 1024"
+        );
         penalty_name(&plan.raw)?;
         Ok(plan)
     }
@@ -154,12 +157,20 @@ impl Plan {
                 let path = self.raw.penalty_matrix.as_deref().expect("checked with the name");
                 let matrix = read_matrix(path)?;
                 ensure!(
+                    matrix.rows() == matrix.cols(),
+                    "{}: the matrix has {} rows and {} columns; it must be square",
+                    path.display(),
+                    matrix.rows(),
+                    matrix.cols()
+                );
+                ensure!(
                     matrix.cols() == dim,
                     "{}: the matrix has {} columns, a model has {dim} parameters",
                     path.display(),
                     matrix.cols()
                 );
-                Ok(Box::new(Quadratic::new(&[matrix])?))
+                let quadratic = Quadratic::new(&[matrix]).with_context(|| path.display().to_string())?;
+                Ok(Box::new(quadratic))
             }
             "blocks" => self.blocks(input, dim),
             name => plain_penalty(name),
@@ -186,6 +197,14 @@ impl Plan {
             Ok(Block { coordinates: all.collect(), penalty: plain_penalty(name)?, strength })
         };
         let blocks = self.raw.block.iter().flatten().map(block).collect::<Result<Vec<_>>>()?;
+        let mut used = vec![false; dim];
+        for &j in blocks.iter().flat_map(|b| &b.coordinates) {
+            let feature = &input.features[j % input.features.len()];
+            ensure!(
+                !std::mem::replace(&mut used[j], true),
+                "--block: feature `{feature}` is in two blocks; it may be in one"
+            );
+        }
         Ok(Box::new(Blocks::new(dim, blocks)?))
     }
 }
@@ -218,13 +237,21 @@ fn family(name: &str, raw: &RawConfig) -> Result<Family> {
     Ok(match name {
         "squared" => Family::Squared,
         "absolute" => Family::Absolute,
-        "huber" => Family::Huber { delta: raw.huber_delta.unwrap_or(1.0) },
+        "huber" => {
+            let delta = raw.huber_delta.unwrap_or(1.0);
+            ensure!(delta > 0.0 && delta.is_finite(), "--huber-delta {delta}: must be positive");
+            Family::Huber { delta }
+        }
         "logistic" => Family::Logistic,
         // The classes are counted when the data are read.
         "multinomial" => Family::Multinomial { classes: 0 },
         "squared-hinge" => Family::SquaredHinge,
         "poisson" => Family::Poisson,
-        "quantile" => Family::Quantile { q: raw.quantile.unwrap_or(0.5) },
+        "quantile" => {
+            let q = raw.quantile.unwrap_or(0.5);
+            ensure!(q > 0.0 && q < 1.0, "--quantile {q}: must be between 0 and 1, exclusive");
+            Family::Quantile { q }
+        }
         "point" => Family::Point,
         other => bail!(
             "--loss {other}: unknown; use squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point"
@@ -356,6 +383,7 @@ fn read_matrix(path: &Path) -> Result<Matrix> {
             .map(|cell| cell.trim().parse().map_err(|_| anyhow!("{place}: `{}` is not a number", cell.trim())))
             .collect::<Result<_>>()?;
         ensure!(cols == 0 || row.len() == cols, "{place}: expected {cols} numbers, found {}", row.len());
+        ensure!(row.iter().all(|v| v.is_finite()), "{place}: every entry must be a finite number");
         cols = row.len();
         data.extend(row);
     }

@@ -52,6 +52,8 @@ impl Model {
                 std::iter::once("prediction".into()).chain(probability).collect()
             }
             "squared-hinge" => vec!["prediction".into(), "score".into()],
+            // What a score means differs from node to node.
+            "mixed" => vec!["score".into()],
             _ => vec!["prediction".into()],
         }
     }

@@ -47,7 +47,7 @@ impl Watcher {
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {elapsed} · {eta} left · {msg}");
         bar.set_style(style.expect("a fixed template").progress_chars("=> "));
         bar.set_prefix(what.to_owned());
-        let limit = limit.map(Duration::from_secs_f64);
+        let limit = limit.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
         Watcher { bar, started: Instant::now(), limit, tolerance, iterations_max, first: None }
     }
 

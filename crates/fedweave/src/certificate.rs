@@ -112,7 +112,8 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     let radius = RADIUS * (1.0 + w.max_row_norm());
     let allowed = CHARGE_MAX * objective.abs().max(1.0);
     // Strong convexity from the data needs no radius, but eigenvalues: only if the radius is not good enough.
-    let needs_convexity = radius * gaps.iter().map(|g| g.residue).sum::<f64>() > allowed;
+    let by_radius = radius * gaps.iter().map(|g| g.residue).sum::<f64>();
+    let needs_convexity = by_radius > allowed && by_radius < 1e6 * allowed;
     let mu = |i: usize| if needs_convexity { loss.curvature(i).mu } else { 0.0 };
     let bounds = ordered_map(problem.nodes(), |i| (gaps[i].bound(mu(i), radius), mu(i)));
     let nodes: f64 = bounds.iter().map(|b| b.0).sum();

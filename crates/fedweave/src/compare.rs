@@ -53,6 +53,8 @@ pub struct Judged {
     pub lambda: Option<f64>,
     /// The models, in original features.
     pub w: Matrix,
+    /// The solver reached its tolerance.
+    pub converged: bool,
 }
 
 /// One method per field, all on the same split.
@@ -72,6 +74,7 @@ pub struct Outcome {
 struct Trained {
     w: Matrix,
     lambda: Option<f64>,
+    converged: bool,
 }
 
 /// The parts of a split, ready for training and judging.
@@ -106,12 +109,12 @@ impl Comparison<'_> {
 
     fn local(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
         let w = baseline::local(&LossSpec::Same(self.family), parts.train.clone(), &self.with(ridge))?;
-        Ok(Trained { w, lambda: None })
+        Ok(Trained { w, lambda: None, converged: true })
     }
 
     fn global(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
         let w = baseline::global(self.family, &parts.train, &self.with(ridge))?;
-        Ok(Trained { w: Matrix::from_rows(w.len(), w.repeat(parts.train.nodes())), lambda: None })
+        Ok(Trained { w: Matrix::from_rows(w.len(), w.repeat(parts.train.nodes())), lambda: None, converged: true })
     }
 
     fn with(&self, ridge: f64) -> LossOptions {
@@ -142,12 +145,12 @@ impl Comparison<'_> {
         });
         let trials: Vec<(f64, f64, Trained)> = trials.collect::<Result<_>>()?;
         let best = trials.into_iter().reduce(|best, trial| if trial.0 < best.0 { trial } else { best });
-        let (validation, ridge, Trained { mut w, lambda }) = best.expect("there is at least one ridge");
+        let (validation, ridge, Trained { mut w, lambda, converged }) = best.expect("there is at least one ridge");
         let test = self.errors(&parts.test, &w)?;
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
         }
-        Ok(Judged { test, validation, ridge, lambda, w })
+        Ok(Judged { test, validation, ridge, lambda, w, converged })
     }
 
     fn networked(
@@ -169,6 +172,6 @@ impl Comparison<'_> {
         let tuning: Tuning =
             tune(&mut problem, &*train, &*validation, &grid, self.rule, &self.settings, &mut |_, r| watch(r))?;
         let best = tuning.best();
-        Ok(Trained { w: best.w.clone(), lambda: Some(best.lambda) })
+        Ok(Trained { w: best.w.clone(), lambda: Some(best.lambda), converged: best.converged })
     }
 }

@@ -159,10 +159,10 @@ impl Dataset {
         merged.expect("rows that were valid stay valid").0
     }
 
-    /// The dataset with its last feature only.
-    pub fn last_column(&self) -> Dataset {
-        let x = (0..self.len()).map(|r| self.x(r)[self.dim() - 1]).collect();
-        Dataset { x: Matrix::from_rows(1, x), ..self.clone() }
+    /// The dataset with these features only.
+    pub fn columns(&self, columns: &[usize]) -> Dataset {
+        let x = (0..self.len()).flat_map(|r| columns.iter().map(move |&j| self.x(r)[j])).collect();
+        Dataset { x: Matrix::from_rows(columns.len(), x), ..self.clone() }
     }
 
     fn check_finite(&self) -> Result<()> {

@@ -29,6 +29,10 @@ pub use squared::SquaredNorm;
 pub trait Penalty: Send + Sync {
     /// Name, as on the command line.
     fn name(&self) -> &'static str;
+    /// Coordinates that the penalty leaves alone.
+    fn loose(&self) -> &[usize] {
+        &[]
+    }
     /// `phi(t)`.
     fn value(&self, edge: usize, t: &[f64]) -> f64;
     /// `t <- argmin_z weight phi(z) + |z - t|^2 / 2`; `work` holds at least `4 d` entries, here and below.

@@ -7,6 +7,9 @@ use crate::matrix::{Matrix, norm2};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
 
+/// Products of larger strengths leave the range of f64.
+pub const STRENGTH_MAX: f64 = 1e100;
+
 /// A problem whose parts fit together; after [`build`](Problem::build) no iteration can meet a wrong size.
 pub struct Problem {
     graph: Graph,
@@ -32,8 +35,10 @@ impl Problem {
 
     /// Changes `lambda`, for a path or a search.
     pub fn set_lambda(&mut self, lambda: f64) -> Result<()> {
-        if !(lambda >= 0.0 && lambda.is_finite()) {
-            return Err(Error::Parameter { name: "lambda", value: lambda, needs: "zero or positive, and finite" });
+        let largest = self.graph.weights().iter().copied().fold(1.0, f64::max);
+        if !(lambda >= 0.0 && lambda * largest <= STRENGTH_MAX) {
+            let needs = "zero or positive, and at most 1e100 (also times an edge weight)";
+            return Err(Error::Parameter { name: "lambda", value: lambda, needs });
         }
         self.lambda = lambda;
         self.weights = self.graph.weights().iter().map(|a| lambda * a).collect();

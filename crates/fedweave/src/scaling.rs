@@ -21,8 +21,10 @@ impl Scaling {
         let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };
         for j in 0..d - usize::from(intercept) {
             let column = || (0..data.len()).map(|r| data.x(r)[j]);
-            let mean = column().sum::<f64>() / n;
-            let deviation = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+            // In units of the largest entry no square leaves the range of f64.
+            let unit = column().fold(0.0f64, |m, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
+            let mean = column().map(|x| x / unit / n).sum::<f64>() * unit;
+            let deviation = (column().map(|x| ((x - mean) / unit).powi(2)).sum::<f64>() / n).sqrt() * unit;
             if intercept {
                 scaling.mean[j] = mean;
             }

@@ -13,7 +13,7 @@ use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
-pub use attained::components_without_minimiser;
+pub use attained::nodes_without_minimiser;
 pub use local::minimise_local;
 pub use newton_system::NewtonSystem;
 pub use primal_dual::PrimalDual;
@@ -170,10 +170,10 @@ const STEPS_MAX: usize = 2000;
 /// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
 const CHEAP: usize = 50_000_000;
 
-/// A certificate may cost about as much as the iterations so far, and more where it is cheap.
+/// A certificate may cost about half as much as the iterations so far, and more where it is cheap.
 fn steps_max(problem: &Problem, iteration: usize) -> usize {
     let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
-    (iteration / 3).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
+    (iteration / 6).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
 }
 
 /// Keeps the history and decides when to stop.

@@ -5,7 +5,7 @@ use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
 use crate::problem::Problem;
-use crate::solve::{Record, Settings, Solution, Start, Watch, solve};
+use crate::solve::{Record, Settings, Solution, Start, Status, Watch, solve};
 
 /// The mean of the node's losses, and what it is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,8 @@ pub struct Tried {
     pub validation: Errors,
     /// The models.
     pub w: Matrix,
+    /// The solver reached its tolerance.
+    pub converged: bool,
 }
 
 /// How the winner is chosen.
@@ -111,7 +113,9 @@ pub fn tune(
         let solution = solve(problem, settings, start.take(), &mut |record| watch(k, record));
         start = Some(Start::from(&solution));
         let errors = |loss: &dyn Loss| Errors::of(loss, &solution.w);
-        tried.push(Tried { lambda, train: errors(train), validation: errors(validation), w: solution.w.clone() });
+        let converged = solution.status == Status::Converged;
+        let (train, validation) = (errors(train), errors(validation));
+        tried.push(Tried { lambda, train, validation, w: solution.w.clone(), converged });
     }
     let chosen = choose(&tried, rule);
     Ok(Tuning { tried, chosen })
@@ -183,7 +187,7 @@ mod tests {
 
     fn tried(lambda: f64, errors: [f64; 3]) -> Tried {
         let errors = Errors { by_node: errors.map(Some).to_vec() };
-        Tried { lambda, train: errors.clone(), validation: errors, w: Matrix::zeros(3, 1) }
+        Tried { lambda, train: errors.clone(), validation: errors, w: Matrix::zeros(3, 1), converged: true }
     }
 
     #[test]

@@ -13,6 +13,8 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() {
+    // Threads allocate when they start, whenever that is: let them.
+    rayon::broadcast(|_| ());
     for golden in common::all() {
         let (n, d, edges) = (golden.problem.nodes(), golden.problem.dim(), golden.problem.graph().edges());
         let mut method = PrimalDual::new(&golden.problem, &Matrix::zeros(n, d), &Matrix::zeros(edges, d), 1.0);

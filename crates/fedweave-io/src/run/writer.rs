@@ -39,6 +39,8 @@ pub struct RunWriter {
     target: PathBuf,
     folder: PathBuf,
     overwrite: bool,
+    /// Folders above the target that did not exist before, innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl RunWriter {
@@ -49,8 +51,10 @@ impl RunWriter {
         check_target(path, overwrite)?;
         // What an interrupted process of the same number left behind.
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).map_err(Place::file(&folder).io())?;
-        Ok(RunWriter { target: path.to_path_buf(), folder, overwrite })
+        let above = path.ancestors().skip(1).filter(|p| !p.as_os_str().is_empty());
+        let made = above.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&folder).map_err(Place::file(path).io())?;
+        Ok(RunWriter { target: path.to_path_buf(), folder, overwrite, made })
     }
 
     /// The folder that will be written.
@@ -135,6 +139,8 @@ impl RunWriter {
 impl Drop for RunWriter {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
+        // Only empty folders can be removed this way: those of a finished run stay.
+        self.made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }
 

@@ -71,8 +71,8 @@ impl Normal<'_> {
         for r in 0..m {
             root[r] = c[r].sqrt();
             for s in 0..=r {
-                let inner: f64 =
-                    (0..self.dim()).map(|j| self.row(r)[j] * self.row(s)[j] / (self.ridge[j] + self.shift)).sum();
+                let pairs = self.row(r).iter().zip(self.row(s)).zip(self.ridge);
+                let inner: f64 = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
                 kernel[cholesky::packed_len(r) + s] = root[r] * root[s] * inner + f64::from(u8::from(r == s));
             }
         }
@@ -90,10 +90,12 @@ impl Normal<'_> {
             y[r] = root[r] * dot(self.row(r), b);
         }
         cholesky::solve(kernel, y);
-        for j in 0..self.dim() {
-            let along: f64 = (0..m).map(|r| root[r] * y[r] * self.row(r)[j]).sum();
-            b[j] -= along / (self.ridge[j] + self.shift);
+        // Q^-1 (b - S'y): whole rows at a time.
+        b.iter_mut().zip(self.ridge).for_each(|(b, q)| *b *= q + self.shift);
+        for r in 0..m {
+            axpy(-root[r] * y[r], self.row(r), b);
         }
+        b.iter_mut().zip(self.ridge).for_each(|(b, q)| *b /= q + self.shift);
     }
 }
 

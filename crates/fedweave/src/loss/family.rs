@@ -142,6 +142,14 @@ pub enum LossSpec {
 }
 
 impl LossSpec {
+    /// The family of a node.
+    pub fn family(&self, node: usize) -> Family {
+        match self {
+            LossSpec::Same(family) => *family,
+            LossSpec::PerNode(families) => families[node],
+        }
+    }
+
     /// Builds the loss of all nodes.
     pub fn build(&self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
         match self {

@@ -111,7 +111,7 @@ impl Loss for Multinomial {
         }
         let (b, work) = work.split_at_mut(w.len());
         b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
-        newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0 }, b, w, work);
+        newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0, constant: false }, b, w, work);
     }
 
     fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
@@ -174,7 +174,7 @@ impl Loss for Multinomial {
 
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
         if self.has_rows(node) {
-            let shift = Shift { shift: 0.0, damping: self.damping(node) };
+            let shift = Shift { shift: 0.0, damping: self.damping(node), constant: false };
             newton::minimise(self, node, shift, v, z, work);
         }
     }

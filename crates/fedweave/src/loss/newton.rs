@@ -17,6 +17,8 @@ pub struct Shift {
     pub shift: f64,
     /// Added to the Hessian.
     pub damping: f64,
+    /// The Hessian is the same everywhere: one factor serves all steps.
+    pub constant: bool,
 }
 
 /// Minimises `L(z) + shift |z|^2 / 2 - b'z` with backtracking, starting from `z`.
@@ -33,7 +35,7 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
     }
     let total = shift.shift + shift.damping.max(f64::MIN_POSITIVE);
     let mut last = f64::INFINITY;
-    for _ in 0..STEPS_MAX {
+    for step_number in 0..STEPS_MAX {
         loss.gradient(node, z, step);
         let size = norm2(step) + shift.shift * norm2(z) + norm2(b);
         for ((g, z), b) in step.iter_mut().zip(z.iter()).zip(b) {
@@ -44,7 +46,9 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
             return;
         }
         trial.copy_from_slice(step);
-        loss.factor(node, z, total, factor, work);
+        if step_number == 0 || !shift.constant {
+            loss.factor(node, z, total, factor, work);
+        }
         loss.factor_solve(node, total, factor, step, work);
         let decrement = dot(trial, step);
         if decrement <= 1e-12 * (1.0 + value.abs()) {

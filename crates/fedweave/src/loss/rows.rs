@@ -4,6 +4,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::normal::Normal;
 use crate::matrix::{axpy, dot};
+use crate::problem::STRENGTH_MAX;
 
 use super::{LossOptions, NodeWeight};
 
@@ -24,8 +25,8 @@ pub struct LossRows {
 impl LossRows {
     /// Checks the data and computes the shares.
     pub fn new(data: Dataset, options: &LossOptions) -> Result<Self> {
-        if !(options.ridge >= 0.0 && options.ridge.is_finite()) {
-            return Err(Error::Parameter { name: "ridge", value: options.ridge, needs: "zero or positive" });
+        if !(options.ridge >= 0.0 && options.ridge <= STRENGTH_MAX) {
+            return Err(Error::Parameter { name: "ridge", value: options.ridge, needs: "between 0 and 1e100" });
         }
         check_scale(&data)?;
         let mut ridge = vec![options.ridge; data.dim()];

@@ -112,7 +112,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
         }
         let (b, work) = work.split_at_mut(w.len());
         b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
-        newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0 }, b, w, work);
+        newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0, constant: P::QUADRATIC }, b, w, work);
     }
 
     fn prepare(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
@@ -178,7 +178,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
 
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
         if self.has_rows(node) {
-            let shift = Shift { shift: 0.0, damping: self.damping(node, z) };
+            let shift = Shift { shift: 0.0, damping: self.damping(node, z), constant: P::QUADRATIC };
             newton::minimise(self, node, shift, v, z, work);
         }
     }

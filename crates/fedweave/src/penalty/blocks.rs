@@ -72,6 +72,10 @@ impl Penalty for Blocks {
         "blocks"
     }
 
+    fn loose(&self) -> &[usize] {
+        &self.loose
+    }
+
     fn value(&self, edge: usize, t: &[f64]) -> f64 {
         self.fold(t, 0.0, |sum, block, part| sum + block.strength * block.penalty.value(edge, part))
     }
