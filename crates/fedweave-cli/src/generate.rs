@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use fedweave::synthetic::{Labels, Network, Options, Prototypes, Synthetic, generate};
 
@@ -107,7 +107,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
         args.neighbours,
         args.nodes
     );
-    let made = generate(&options(args))?;
+    let made = generate(&options(args)).map_err(name_flag)?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot be made", args.out.display()))?;
     write(&args.out, "nodes.csv", &nodes_csv(&made))?;
     write(&args.out, "edges.csv", &edges_csv(&made))?;
@@ -122,6 +122,16 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
     let next = format!("cd {out} && fedweave fit nodes.csv --edges edges.csv --target y{loss}{extra} --out run");
     say(&format!("{n} nodes, {e} edges, {rows} rows in {out}\ntry: {next}"))?;
     Ok(Exit::Done)
+}
+
+/// The parameter of the mathematics by the name of its flag.
+fn name_flag(error: fedweave::Error) -> anyhow::Error {
+    match error {
+        fedweave::Error::Parameter { name, value, needs } => {
+            anyhow!("--{} {value}: must be {needs}", name.replace('_', "-"))
+        }
+        other => other.into(),
+    }
 }
 
 fn options(args: &GenerateArgs) -> Options {
