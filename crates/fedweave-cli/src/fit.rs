@@ -99,7 +99,7 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     let choose = lambda.is_none();
     if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
         let split = split(&input.data, input.groups.as_deref(), spec)?;
-        let held = split.part.iter().any(|p| *p == Part::Validation);
+        let held = split.part.contains(&Part::Validation);
         ensure!(held, "no row could be held out: every node has fewer than {} rows; give --lambda", spec.min_rows);
         let trial = Trial::new(&plan, &input, &loss, &split);
         let found = trial.tune(&plan, &input)?;

@@ -582,7 +582,7 @@ fn generators() {
     refuse(vec![
         case("no nodes", "generate data --nodes 0", &["nodes"]),
         case("no clusters", "generate data --clusters 0", &["clusters"]),
-        case("probability 2", "generate data --p-in 2", &["p_in"]),
+        case("probability 2", "generate data --p-in 2", &["--p-in"]),
         case("negative noise", "generate data --noise=-1", &["noise"]),
         case("NaN noise", "generate data --noise NaN", &["noise"]),
         case("share 1.5", "generate data --without-rows 1.5", &["without"]),
