@@ -37,6 +37,9 @@ const METHODS: [(&str, report::MethodKind, Pick); 4] = [
     ("shuffled", report::MethodKind::Shuffled, |o| &o.shuffled),
 ];
 
+/// Relative accuracy of every solve, unless `--tolerance` says otherwise.
+const TOLERANCE: f64 = 1e-5;
+
 /// All splits of a comparison.
 pub struct Compared {
     pub plan: Plan,
@@ -90,11 +93,11 @@ pub fn compare_input(plan: Plan, input: Input) -> Result<Compared> {
         standardize: plan.raw.standardize,
         intercept: plan.intercept(),
         // Errors on test rows do not depend on the last digits.
-        settings: Settings { tolerance: plan.raw.tolerance.unwrap_or(1e-5), ..plan.settings.clone() },
+        settings: Settings { tolerance: plan.raw.tolerance.unwrap_or(TOLERANCE), ..plan.settings.clone() },
     };
     let mut outcomes = Vec::new();
     for k in 0..plan.splits {
-        let seed = spec.seed + k as u64;
+        let seed = spec.seed.wrapping_add(k as u64);
         let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
         let bar = Counter::new("comparing", k, plan.splits);
         let outcome = comparison.run(&input.graph, &input.data, &part, seed, &|_| bar.see())?;
@@ -208,6 +211,7 @@ impl Compared {
             ..report::Report::default()
         };
         self.tell(&mut page);
+        self.introduce(&mut page);
         story::draw(
             &mut page,
             &self.input,
@@ -221,6 +225,36 @@ impl Compared {
         );
         story::write_report(&writer, &page)?;
         Ok(writer.finish()?)
+    }
+
+    /// What was compared, and the errors of the networked models beside the others.
+    fn introduce(&self, page: &mut report::Report) {
+        let networked = &self.outcomes[0].networked;
+        page.what = report::What {
+            loss: self.plan.family.to_string(),
+            penalty: self.plan.raw.penalty.clone().unwrap_or_else(|| "norm2".into()),
+            lambda: networked.lambda.unwrap_or(f64::NAN),
+            solver: "primal-dual".into(),
+            dim: networked.w.cols(),
+            nodes: self.input.names.len(),
+            edges: self.input.graph.edges(),
+            rows: self.input.data.len(),
+            target: self.plan.raw.target.clone(),
+            split: self.split_words(),
+            ..Default::default()
+        };
+        let error = |k: usize| Some(self.error(METHODS[k].2).0);
+        page.outcome = report::Outcome {
+            tolerance: self.plan.raw.tolerance.unwrap_or(TOLERANCE),
+            error_name: self.error_name().into(),
+            local_error: error(0),
+            global_error: error(1),
+            validation_error: error(2),
+            objective: f64::NAN,
+            ..Default::default()
+        };
+        page.notices = story::notices(&self.input);
+        page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());
     }
 
     /// Adds the comparison to a report.

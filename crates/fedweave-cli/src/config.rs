@@ -271,7 +271,9 @@ impl FromStr for Lambda {
 impl RawConfig {
     /// The flags over the config file they name, if any.
     pub fn resolve(self) -> Result<RawConfig> {
-        let Some(path) = &self.config else { return Ok(self) };
+        // A run that is to go on brings its own settings.
+        let resumed = self.resume.as_ref().filter(|_| self.nodes.is_none()).map(|dir| dir.join("config.toml"));
+        let Some(path) = &self.config.clone().or(resumed) else { return Ok(self) };
         let mut merged = toml::Table::try_from(read(path)?)?;
         merged.extend(toml::Table::try_from(&self)?);
         Ok(RawConfig { config: self.config, ..merged.try_into()? })

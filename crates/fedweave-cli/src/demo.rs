@@ -15,6 +15,7 @@ use crate::compare::{Compared, compare_input};
 use crate::config::{Lambda, RawConfig};
 use crate::fit::{Fit, fit_input};
 use crate::plan::Plan;
+use crate::predict::Model;
 use crate::story;
 use crate::{Exit, say};
 
@@ -51,6 +52,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
     writer.write_bytes("stations.csv.gz", STATIONS)?;
     writer.write_parameters(&fit.input.features, &fit.input.names, &fit.parameters)?;
     writer.write_json("summary.json", &compared.summary())?;
+    writer.write_json("encoding.json", &Model::of(&fit))?;
     story::write_report(&writer, &page)?;
     writer.finish()?;
     say(&words(&fit, &compared, &args.out))?;
@@ -114,12 +116,13 @@ fn dress(page: &mut Report, compared: &Compared) {
 
 fn words(fit: &Fit, compared: &Compared, out: &Path) -> String {
     let s = &fit.solution;
-    let gap =
-        s.certified_gap.map_or("no certificate".into(), |gap| format!("certified within {gap:.1e} of the optimum"));
+    let gap = s.certified_gap.map_or("no certificate".into(), |gap| {
+        format!("certified within {:.1e} of the optimal objective {:.1}", gap, s.objective)
+    });
     format!(
         "207 weather stations of Finland, 4 nearest neighbours, 10 training hours a station: temperature from the hour and a trend\n\n\
          {}\n\nnetworked: lambda {}, ridge {}, {} iterations, {gap}\n\
-         with the same hours held out at all stations the advantage over local mostly vanishes: add --split-by time\n\n\
+         with the same hours held out at all stations (--split-by time) the advantage over local is gone\n\n\
          report: {}\nthe same by hand: {COMMAND}",
         compared.words(),
         fit.lambda,

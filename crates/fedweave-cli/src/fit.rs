@@ -1,7 +1,10 @@
 //! `fedweave fit`: files in, personal models out.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::time::Instant;
+
 use fedweave::cluster::{Clusters, clusters};
+use fedweave::compare::held_out;
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
@@ -14,7 +17,7 @@ use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
 
 use crate::config::RawConfig;
 use crate::plan::Plan;
-use crate::progress::{Watcher, catch_interrupts, use_threads};
+use crate::progress::{Watcher, catch_interrupts, interrupted, use_threads};
 use crate::story;
 use crate::{Exit, say};
 
@@ -28,6 +31,9 @@ Examples:
   fedweave fit --config run/config.toml --lambda 0.5                     an earlier run, changed
 
 Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
+
+/// Iterations for one lambda while it is being chosen.
+const TUNING_ITERATIONS_MAX: usize = 10_000;
 
 /// Everything there is to say about a finished fit.
 pub struct Fit {
@@ -90,8 +96,11 @@ pub fn fit(plan: Plan) -> Result<Fit> {
 /// [`fit`], with the files already read.
 pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     catch_interrupts();
+    let started = Instant::now();
     let loss = plan.loss(&input)?;
     check(&plan, &input, &loss)?;
+    // Before lambda is known: any positive one couples the same nodes.
+    refuse_runaway(&plan, &input, &loss, &input.data, plan.lambda.unwrap_or(1.0), &plan.options)?;
     let mut tuning = None;
     let mut held_out = None;
     // Without edges there is nothing to choose.
@@ -102,7 +111,7 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         let held = split.part.contains(&Part::Validation);
         ensure!(held, "no row could be held out: every node has fewer than {} rows; give --lambda", spec.min_rows);
         let trial = Trial::new(&plan, &input, &loss, &split);
-        let found = trial.tune(&plan, &input)?;
+        let found = trial.tune(&plan, &input, started)?;
         lambda = Some(found.best().lambda);
         held_out = Some(trial.judge(&plan, split, &found)?);
         tuning = choose.then_some(found);
@@ -118,8 +127,15 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     refuse_runaway(&plan, &input, &loss, &scaled, lambda, &plan.options)?;
     let scaled_rows = scaled.clone();
     let problem = build(&plan, &input, &loss, scaled, lambda)?;
-    let start = resume(&plan, &input, problem.dim())?;
-    let limit = plan.raw.time_limit;
+    let mut start = resume(&plan, &input, problem.dim())?;
+    if let (true, Some(tuning)) = (interrupted(), &tuning) {
+        // The best so far is worth more than nothing.
+        let best = tuning.best();
+        ensure!(best.converged, "interrupted before any lambda was tried to the end; nothing is written");
+        let u = Matrix::zeros(input.graph.edges(), problem.dim());
+        start = Some(Start { w: best.w.clone(), u, step_ratio: 1.0 });
+    }
+    let limit = time_left(&plan, started);
     let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
     let solution = solve(&problem, &plan.settings, start, &mut |record| watcher.see(record));
     let seconds = watcher.finish();
@@ -136,7 +152,7 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     let (data, models) = if positions { (train, &parameters) } else { (scaled_rows, &solution.w) };
     let plain = loss.build(data, &LossOptions::default())?;
     Ok(Fit {
-        clusters: clusters(&problem, &solution.w, &solution.u),
+        clusters: clusters(&problem, &parameters, &solution.u),
         penalty: problem.penalty().name(),
         train: Errors::of(&*plain, models),
         plan,
@@ -157,6 +173,11 @@ fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64
     Ok(Problem::build(input.graph.clone(), loss.build(data, &plan.options)?, plan.penalty(input)?, lambda)?)
 }
 
+/// What is left of `--time-limit`, in seconds.
+fn time_left(plan: &Plan, started: Instant) -> Option<f64> {
+    plan.raw.time_limit.map(|limit| (limit - started.elapsed().as_secs_f64()).max(0.0))
+}
+
 /// Models trained without the held-out rows.
 struct Trial<'a> {
     train: Dataset,
@@ -170,22 +191,33 @@ impl<'a> Trial<'a> {
         let train = input.data.select(&split.mask(Part::Train));
         let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
         let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
-        let validation = scaled(input.data.select(&split.mask(Part::Validation)));
-        // Which lambda is best does not depend on the last digits.
+        let validation = scaled(input.data.select(&held_out(&input.data, &train, split, Part::Validation)));
+        // Which lambda is best does not depend on the last digits, nor is it worth waiting for ever.
+        let iterations_max = plan.settings.iterations_max.min(TUNING_ITERATIONS_MAX);
         let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { plan.settings.tolerance.max(1e-5) };
-        Trial { train: scaled(train), validation, loss, settings: Settings { tolerance, ..plan.settings.clone() } }
+        Trial {
+            train: scaled(train),
+            validation,
+            loss,
+            settings: Settings { tolerance, iterations_max, ..plan.settings.clone() },
+        }
     }
 
     fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {
         self.loss.build(data.clone(), &LossOptions::default())
     }
 
-    fn tune(&self, plan: &Plan, input: &Input) -> Result<Tuning> {
+    fn tune(&self, plan: &Plan, input: &Input, started: Instant) -> Result<Tuning> {
         let mut problem = build(plan, input, self.loss, self.train.clone(), 0.0)?;
         let grid = match (plan.lambda, &plan.raw.lambda_grid) {
             (Some(lambda), _) => vec![lambda],
             (None, Some(grid)) => grid.clone(),
-            (None, None) => lambda_grid(&mut problem, &self.settings)?,
+            (None, None) => {
+                let mut watcher = Watcher::new("grid", 1e-3, usize::MAX, time_left(plan, started));
+                let grid = lambda_grid(&mut problem, &self.settings, &mut |record| watcher.see(record))?;
+                watcher.finish();
+                grid
+            }
         };
         let (train, validation) = (self.plain(&self.train)?, self.plain(&self.validation)?);
         let mut watcher: Option<(usize, Watcher)> = None;
@@ -193,7 +225,7 @@ impl<'a> Trial<'a> {
         let tuning = tune(&mut problem, &*train, &*validation, &grid, plan.rule, settings, &mut |k, record| {
             if watcher.as_ref().is_none_or(|(at, _)| *at != k) {
                 let what = format!("lambda {}/{}", k + 1, grid.len());
-                let fresh = Watcher::new(&what, settings.tolerance, settings.iterations_max, plan.raw.time_limit);
+                let fresh = Watcher::new(&what, settings.tolerance, settings.iterations_max, time_left(plan, started));
                 if let Some((_, old)) = watcher.replace((k, fresh)) {
                     old.finish();
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::dot;
@@ -31,6 +31,8 @@ pub struct PredictArgs {
 #[derive(Serialize, Deserialize)]
 pub struct Model {
     loss: String,
+    /// How the two classes of a two-class loss were written.
+    labels: [String; 2],
     encoding: Encoding,
 }
 
@@ -40,7 +42,8 @@ impl Model {
             LossSpec::Same(Family::Multinomial { .. }) => "multinomial".into(),
             other => loss_name(other),
         };
-        Model { loss, encoding: fit.input.encoding.clone() }
+        let negative = if fit.input.data.y().contains(&-1.0) { "-1" } else { "0" };
+        Model { loss, labels: [negative.into(), "1".into()], encoding: fit.input.encoding.clone() }
     }
 
     /// Header and values of the prediction for scores `s`.
@@ -61,8 +64,8 @@ impl Model {
     fn predict(&self, x: &[f64], w: &[f64]) -> Vec<String> {
         let s = dot(x, w.get(..x.len()).unwrap_or(w));
         match self.loss.as_str() {
-            "logistic" => vec![u8::from(s > 0.0).to_string(), (1.0 / (1.0 + (-s).exp())).to_string()],
-            "squared-hinge" => vec![if s > 0.0 { "1" } else { "-1" }.into(), s.to_string()],
+            "logistic" => vec![self.labels[usize::from(s > 0.0)].clone(), (1.0 / (1.0 + (-s).exp())).to_string()],
+            "squared-hinge" => vec![self.labels[usize::from(s > 0.0)].clone(), s.to_string()],
             "poisson" => vec![s.exp().to_string()],
             "multinomial" => {
                 let scores: Vec<f64> = w.chunks_exact(x.len()).map(|block| dot(x, block)).collect();
@@ -85,7 +88,16 @@ pub fn run(args: &PredictArgs) -> Result<Exit> {
     }
     let parameters = read_parameters(&args.run)?;
     let of: HashMap<&str, usize> = parameters.names.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
-    let rows = load_rows(&args.rows, &model.encoding)?;
+    let classes = if model.loss == "multinomial" { model.encoding.classes.len() } else { 1 };
+    let wanted = classes * model.encoding.names().len();
+    ensure!(
+        parameters.features.len() == wanted,
+        "{}: expected {wanted} parameters a node, found {}; the run directory was changed",
+        args.run.join("parameters.csv").display(),
+        parameters.features.len()
+    );
+    // The target is not needed, whatever stands there.
+    let rows = load_rows(&args.rows, &Encoding { target: None, ..model.encoding.clone() })?;
     let mut text = csv_line(std::iter::once(model.encoding.node.clone()).chain(model.columns()));
     for (r, name) in rows.node.iter().enumerate() {
         let node = *of.get(name.as_str()).ok_or_else(|| {

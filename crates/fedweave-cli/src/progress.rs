@@ -17,6 +17,7 @@ pub fn catch_interrupts() {
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
+            eprintln!("stopping; press Ctrl-C again to quit at once");
         };
         // Without a handler Ctrl-C ends the program, as anywhere else.
         let _ = ctrlc::set_handler(handler);

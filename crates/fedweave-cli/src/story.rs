@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::solve::Status;
 use fedweave::split::{Part, Share, SplitRule, SplitSpec};
@@ -82,13 +83,17 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
         None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
     });
-    lines.push(format!("{} clusters of equal models", fit.clusters.partition.len()));
+    lines.push(clusters_in_words(&fit.clusters.partition.sizes()));
     lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train.mean())));
     if let Some(held) = &fit.held_out {
         let global = held.global.as_ref().and_then(|g| g.mean());
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
         lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
+    }
+    if let (Some(path), true) = (written, s.status != Status::Converged) {
+        let dir = path.display();
+        lines.push(format!("to go on: fedweave fit --resume {dir} --max-iterations N --out {dir} --overwrite"));
     }
     lines.push(match written {
         Some(path) => format!("written to {0}, see {0}/report.html", path.display()),
@@ -103,8 +108,22 @@ fn number(value: f64) -> String {
     if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
 }
 
+/// How many models are shared, and how many are not.
+fn clusters_in_words(sizes: &[usize]) -> String {
+    let shared = sizes.iter().filter(|s| **s > 1).count();
+    let alone = sizes.len() - shared;
+    let members: usize = sizes.iter().filter(|s| **s > 1).sum();
+    format!("{} cluster(s): {members} node(s) share {shared} model(s), {alone} node(s) have their own", sizes.len())
+}
+
 fn chosen(fit: &Fit) -> &'static str {
-    if fit.tuning.is_some() { " (chosen on held-out rows, then fitted to all rows)" } else { "" }
+    if fit.input.graph.edges() == 0 {
+        " (without edges it has no effect)"
+    } else if fit.tuning.is_some() {
+        " (chosen on held-out rows, then fitted to all rows)"
+    } else {
+        ""
+    }
 }
 
 fn shown(value: Option<f64>) -> String {
@@ -224,14 +243,9 @@ pub fn report_of(fit: &Fit) -> Report {
         },
         |e| !fit.clusters.fused[e],
     );
-    let sizes = fit.clusters.partition.sizes();
-    let mut models = fedweave::Matrix::zeros(sizes.len(), fit.parameters.cols());
-    for i in 0..input.names.len() {
-        let part = fit.clusters.partition.part(i);
-        fedweave::matrix::axpy(1.0 / sizes[part] as f64, fit.parameters.row(i), models.row_mut(part));
-    }
-    report.clusters =
-        sizes.iter().enumerate().map(|(c, &size)| report::Cluster { size, model: models.row(c).to_vec() }).collect();
+    let (sizes, models) = (fit.clusters.partition.sizes(), &fit.clusters.models);
+    let cluster = |(c, &size): (usize, &usize)| report::Cluster { size, model: models.row(c).to_vec() };
+    report.clusters = sizes.iter().enumerate().map(cluster).collect();
     report
 }
 
@@ -289,6 +303,7 @@ fn what(fit: &Fit) -> report::What {
         edges: fit.input.graph.edges(),
         rows: fit.rows_trained,
         rows_held_out: fit.held_out.as_ref().map_or(0, |h| h.split.part.iter().filter(|p| **p != Part::Train).count()),
+        refitted: fit.tuning.is_some(),
         features: parameter_names(fit),
         target: fit.plan.raw.target.clone(),
         split: split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
@@ -320,6 +335,7 @@ fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
 pub fn notices(input: &Input) -> Vec<String> {
     let n = &input.notices;
     let mut all = Vec::new();
+    let components = Partition::components(&input.graph).len();
     let mut say = |count: usize, text: String| {
         if count > 0 {
             all.push(text);
@@ -339,8 +355,21 @@ pub fn notices(input: &Input) -> Vec<String> {
             neither.join(", ")
         ),
     );
+    let (edges, lonely) = (input.graph.edges(), n.nodes_without_edges.len() + n.nodes_with_neither.len());
+    let pieces = components - lonely;
+    say(usize::from(edges == 0), "there are no edges: give --edges FILE, or --knn K with --by COLUMNS".into());
+    say(
+        usize::from(edges > 0 && pieces > 1),
+        format!("the graph has {pieces} components; nothing is shared between them"),
+    );
     say(n.rows_dropped, format!("{} row(s) with missing values were dropped", n.rows_dropped));
-    say(n.cells_filled, format!("{} missing value(s) were replaced by the mean of their column", n.cells_filled));
+    say(
+        n.cells_filled,
+        format!(
+            "{} missing value(s) were replaced by the mean of their column (over all rows, held-out ones included)",
+            n.cells_filled
+        ),
+    );
     all
 }
 

@@ -59,7 +59,9 @@ pub enum Fault {
         listed(examples), names = names_of(examples))]
     TextFeatures { examples: Vec<Example> },
     /// Text where one column must be numeric.
-    #[error("column {column}: {value:?} is not a number; correct it or leave the cell empty")]
+    #[error(
+        "column {column}: {value:?} is not a number; correct it, or, if it is the class to predict, use --loss multinomial, or 0 and 1"
+    )]
     NotNumber { column: String, value: String },
     /// A column that does not exist.
     #[error("no column {name:?}{}; the columns are {}", did_you_mean(suggestion), available.join(", "))]

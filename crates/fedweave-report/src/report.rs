@@ -63,6 +63,8 @@ pub struct What {
     pub rows: usize,
     /// The number of rows held out.
     pub rows_held_out: usize,
+    /// The rows held out to choose lambda were used again for the final models, and are counted in `rows`.
+    pub refitted: bool,
     /// The names of the parameters, in the order of `parameters` and `model`, the intercept included. Empty: unnamed.
     pub features: Vec<String>,
     /// The column predicted, if there is one.
@@ -291,7 +293,8 @@ impl Node {
     /// How much smaller the held-out error is than the local-only model's, as a share of the latter: 0.3 is 30 % less.
     pub fn gain(&self) -> Option<f64> {
         let (error, local) = (self.validation_error?, self.local_error?);
-        Some(1.0 - error / local).filter(|gain| gain.is_finite())
+        // Shares of errors that may be negative mean nothing.
+        (error >= 0.0 && local > 0.0).then(|| 1.0 - error / local).filter(|gain| gain.is_finite())
     }
 }
 

@@ -44,6 +44,9 @@ pub(crate) fn lead(report: &Report) -> String {
 pub(crate) fn held_out(what: &What) -> String {
     let number = match what.rows_held_out {
         0 => String::new(),
+        n if what.refitted => {
+            format!("{} of {} rows, to choose lambda; the final models use all rows. ", count(n), count(what.rows))
+        }
         n => format!("{} of {} rows. ", count(n), count(n + what.rows)),
     };
     let split = if what.split.is_empty() { "How the rows were chosen is not recorded." } else { &what.split };
@@ -96,7 +99,9 @@ fn clusters_fact(report: &Report) -> Option<Fact> {
 
 fn validation_fact(outcome: &Outcome) -> Option<Fact> {
     let error = outcome.validation_error?;
-    let against = outcome.local_error.map(|local| 1.0 - error / local).filter(|gain| gain.is_finite());
+    // Shares of errors that may be negative mean nothing.
+    let local = outcome.local_error.filter(|local| *local > 0.0 && error >= 0.0);
+    let against = local.map(|local| 1.0 - error / local).filter(|gain| gain.is_finite());
     let note = match against {
         Some(gain) if gain >= 0.005 => format!("{} below local-only models", percent(gain)),
         Some(gain) if gain <= -0.005 => format!("{} above local-only models", percent(-gain)),
@@ -205,6 +210,7 @@ mod tests {
     fn held_out_rows_are_counted() {
         let what = What { rows: 80, rows_held_out: 20, split: "Every fifth row.".into(), ..What::default() };
         assert_eq!(held_out(&what), "20 of 100 rows. Every fifth row.");
+        assert!(held_out(&What { rows: 100, refitted: true, ..what }).starts_with("20 of 100 rows, to choose lambda"));
         assert!(held_out(&What::default()).contains("not recorded"));
     }
 

@@ -19,6 +19,7 @@ use crate::graph::partition::Partition;
 use crate::loss::FenchelGap;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 use crate::parallel::{for_blocks, ordered_fold, ordered_map, ordered_sum};
+use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 use crate::solve::NewtonSystem;
@@ -29,7 +30,9 @@ use crate::loss::Loss;
 /// Some minimiser is assumed within this distance of `w`, in units of `1 + max_i |w_i|`; see the module's text.
 pub const RADIUS: f64 = 1e3;
 /// The largest share of the charge for rounding in a certificate, relative to `max(1, |F|)`.
-const CHARGE_MAX: f64 = 1e-9;
+const CHARGE_MAX: f64 = 1e-7;
+/// A residue is rounding, or what an iterative solver leaves, if it is this small against what it is made of.
+const RESIDUE_MAX: f64 = 1e-6;
 
 /// How well `(w, u)` satisfies the optimality conditions, each relative to its own scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,7 +93,9 @@ fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
     let (t, weight) = (problem.difference(w, edge), problem.edge_weights()[edge]);
     let (penalty, u) = (problem.penalty(), u.row(edge));
     let (paid, conjugate, along) = (weight * penalty.value(edge, &t), penalty.conjugate(edge, weight, u), dot(u, &t));
-    (paid + conjugate - along).max(0.0) + 4.0 * f64::EPSILON * (paid + along.abs())
+    let terms: f64 = u.iter().zip(&t).map(|(u, t)| (u * t).abs()).sum();
+    // Also for a flow that is outside its ball by the rounding that `conjugate` forgives.
+    (paid + conjugate - along).max(0.0) + (4.0 * f64::EPSILON + ROUNDING) * (paid + terms)
 }
 
 /// The bound for given models and flows; `None` if the flows prove nothing.
@@ -118,6 +123,22 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     let bounds = ordered_map(problem.nodes(), |i| (gaps[i].bound(mu(i), radius), mu(i)));
     let nodes: f64 = bounds.iter().map(|b| b.0).sum();
     let charge: f64 = gaps.iter().zip(&bounds).filter(|(_, b)| b.1 == 0.0).map(|(g, _)| g.residue * radius).sum();
+    // A flow that a node has no use for at all is no rounding, however small it is: residues are measured by the flows of
+    // the component and the data of the node.
+    let components = Partition::components(problem.graph());
+    let mut largest_flow = vec![0.0f64; components.len()];
+    for e in (0..u.rows()).filter(|_| problem.lambda() > 0.0) {
+        let c = components.part(problem.graph().nodes_of(e).0);
+        largest_flow[c] = largest_flow[c].max(norm2(u.row(e)));
+    }
+    let made_of = |i: usize| -> f64 {
+        let mut work = scratch.lock();
+        let (zero, work) = work.split_at_mut(d);
+        zero.fill(0.0);
+        loss.gradient(i, zero, &mut work[..d]);
+        largest_flow[components.part(i)] + norm2(&work[..d])
+    };
+    let honest = |i: usize| bounds[i].1 > 0.0 || gaps[i].residue <= RESIDUE_MAX * made_of(i);
     let edges = match problem.lambda() > 0.0 {
         true => ordered_sum(problem.graph().edges(), 8 * d, |e| edge_gap(problem, w, u, e)),
         false => 0.0,
@@ -125,7 +146,7 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     // The objective itself carries the rounding of its sum.
     let rounding = 4.0 * f64::EPSILON * objective.abs();
     let gap = nodes + edges + rounding;
-    (charge <= allowed && gap.is_finite()).then_some(gap)
+    (charge <= allowed && gap.is_finite() && (0..problem.nodes()).all(honest)).then_some(gap)
 }
 
 /// The best bound that `w`, `u` and their corrections prove; `steps_max` limits the work of one correction.
@@ -163,6 +184,10 @@ pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, st
     for_blocks(r.as_mut_slice(), d, |start, rows| {
         let mut gradient = scratch.lock();
         for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            // Nodes on their own have no part in the flows.
+            if !problem.is_coupled(start + k) {
+                continue;
+            }
             problem.divergence(&flows, start + k, row);
             loss.gradient(start + k, w.row(start + k), &mut gradient[..d]);
             axpy(1.0, &gradient[..d], row);

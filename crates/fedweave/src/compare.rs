@@ -70,6 +70,15 @@ pub struct Outcome {
     pub shuffled: Judged,
 }
 
+/// The rows of one part of a split, at nodes that have training rows.
+pub fn held_out(data: &Dataset, train: &Dataset, split: &Split, part: Part) -> Vec<bool> {
+    let mut mask = split.mask(part);
+    for node in (0..data.nodes()).filter(|&i| train.rows(i).is_empty()) {
+        mask[data.rows(node)].fill(false);
+    }
+    mask
+}
+
 /// Models, and the `lambda` they were found with.
 struct Trained {
     w: Matrix,
@@ -122,8 +131,9 @@ impl Comparison<'_> {
     }
 
     fn parts(&self, data: &Dataset, split: &Split) -> Parts {
-        let part = |p: Part| data.select(&split.mask(p));
-        let train = part(Part::Train);
+        let train = data.select(&split.mask(Part::Train));
+        // A node that never trains has no local model to compare with: it is judged by nobody.
+        let part = |p: Part| data.select(&held_out(data, &train, split, p));
         let scaling = self.standardize.then(|| Scaling::of(&train, self.intercept));
         let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
         let (validation, test) = (scaled(part(Part::Validation)), scaled(part(Part::Test)));
@@ -164,7 +174,7 @@ impl Comparison<'_> {
         let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;
         let grid = match self.lambdas {
             Some(grid) => grid.to_vec(),
-            None => lambda_grid(&mut problem, &self.settings)?,
+            None => lambda_grid(&mut problem, &self.settings, &mut |r| watch(r))?,
         };
         let plain = LossOptions::default();
         let (train, validation) =

@@ -58,12 +58,19 @@ pub struct FenchelGap {
 }
 
 impl FenchelGap {
-    /// The bound, by strong convexity `mu` if that is positive and better, else by the radius.
+    /// The bound, by strong convexity `mu` if that is positive, else by the radius.
     pub fn bound(&self, mu: f64, radius: f64) -> f64 {
-        let by_radius = self.residue * radius;
-        let by_convexity = if mu > 0.0 { self.slope + self.residue * self.residue / (2.0 * mu) } else { f64::INFINITY };
-        (self.gap + by_radius.min(by_convexity)).max(0.0)
+        let rest = match mu > 0.0 {
+            true => self.slope + self.residue * self.residue / (2.0 * mu),
+            false => self.residue * radius,
+        };
+        positive_part(self.gap + rest)
     }
+}
+
+/// `max(x, 0)`, but a NaN, which proves nothing, is infinite.
+fn positive_part(x: f64) -> f64 {
+    if x.is_nan() { f64::INFINITY } else { x.max(0.0) }
 }
 
 /// Factors of `(L_i'' + I / tau_i)` of all nodes, computed once and used in every iteration.
@@ -163,7 +170,7 @@ pub trait Loss: Send + Sync {
         self.gradient(node, z, gradient);
         // A far-away z makes the terms of the divergence large: their rounding belongs to the bound.
         let terms = self.value(node, w).abs() + self.value(node, z).abs() + norm2(gradient) * (norm2(w) + norm2(z));
-        let bregman = self.bregman(node, w, z, gradient).max(0.0) + 8.0 * f64::EPSILON * terms;
+        let bregman = positive_part(self.bregman(node, w, z, gradient)) + 8.0 * f64::EPSILON * terms;
         let rho = rest[..d].iter_mut().zip(v).zip(gradient.iter());
         rho.for_each(|((r, v), g)| *r = v - g);
         let rho = &rest[..d];

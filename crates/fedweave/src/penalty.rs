@@ -10,6 +10,8 @@ mod norm_inf;
 mod quadratic;
 mod squared;
 
+use crate::error::Result;
+
 pub use blocks::{Block, Blocks};
 pub use norm_inf::NormInf;
 pub use norm1::Norm1;
@@ -29,6 +31,10 @@ pub use squared::SquaredNorm;
 pub trait Penalty: Send + Sync {
     /// Name, as on the command line.
     fn name(&self) -> &'static str;
+    /// Checks that it fits a graph with so many edges and models with so many parameters.
+    fn check(&self, _edges: usize, _dim: usize) -> Result<()> {
+        Ok(())
+    }
     /// Coordinates that the penalty leaves alone.
     fn loose(&self) -> &[usize] {
         &[]
@@ -69,7 +75,7 @@ fn ball_excess(norm: f64, radius: f64) -> f64 {
 }
 
 /// A flow this little outside its ball is inside up to rounding.
-const ROUNDING: f64 = 1e-12;
+pub const ROUNDING: f64 = 1e-12;
 
 /// The conjugate of a norm: zero on the dual ball, infinite outside.
 fn ball_indicator(norm: f64, radius: f64) -> f64 {

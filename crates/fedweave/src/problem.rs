@@ -28,6 +28,7 @@ impl Problem {
         if loss.dim() == 0 {
             return Err(Error::Size { what: "parameters of a node", expected: 1, found: 0 });
         }
+        penalty.check(graph.edges(), loss.dim())?;
         let mut problem = Problem { graph, loss, penalty, lambda: 0.0, weights: Vec::new() };
         problem.set_lambda(lambda)?;
         Ok(problem)

@@ -217,15 +217,15 @@ impl<'s> Judge<'s> {
             self.next_certificate = 2 * iteration.max(FIRST_CERTIFICATE);
         }
         let decision = watch(&record);
-        if decision != Watch::Continue && record.certified_gap.is_none() {
+        if (decision != Watch::Continue || self.stalled(&record)) && record.certified_gap.is_none() {
             let steps_max = steps_max(problem, iteration);
             record.certified_gap = certificate::certify(problem, &w, &u, method.sigma(), objective, steps_max);
         }
         self.history.push(record);
         match decision {
-            Watch::Stop(status) => Some(self.converged(&record, coupled).unwrap_or(status)),
+            Watch::Stop(status) => Some(self.converged(&record).unwrap_or(status)),
             Watch::Continue if !objective.is_finite() => Some(Status::Diverged),
-            Watch::Continue => self.converged(&record, coupled).or(last.then_some(Status::IterationLimit)),
+            Watch::Continue => self.converged(&record).or(last.then_some(Status::IterationLimit)),
         }
     }
 
@@ -235,18 +235,23 @@ impl<'s> Judge<'s> {
         record.certified_gap.map_or(0.3, |gap| (wanted / gap).sqrt().clamp(0.1, 0.7))
     }
 
-    fn converged(&self, record: &Record, coupled: bool) -> Option<Status> {
+    fn converged(&self, record: &Record) -> Option<Status> {
         let tolerance = self.settings.tolerance;
         let small = match record.certified_gap {
             Some(gap) => gap <= tolerance * record.objective.abs().max(1.0),
             None => record.kkt.residual() <= tolerance,
         };
-        if small || (!coupled && record.kkt.residual() <= tolerance) {
+        if small {
             return Some(Status::Converged);
         }
-        let before = self.history.len().checked_sub(2).map(|k| self.history[k].objective)?;
-        let change = (before - record.objective).abs() / record.objective.abs().max(1.0);
-        self.settings.objective_decrease.is_some_and(|limit| change <= limit).then_some(Status::Stalled)
+        self.stalled(record).then_some(Status::Stalled)
+    }
+
+    /// The objective hardly changed since the record before this one.
+    fn stalled(&self, record: &Record) -> bool {
+        let Some(limit) = self.settings.objective_decrease else { return false };
+        let Some(before) = self.history.iter().rev().find(|r| r.iteration < record.iteration) else { return false };
+        (before.objective - record.objective).abs() <= limit * record.objective.abs().max(1.0)
     }
 
     fn solution(self, method: PrimalDual, status: Status, iterations: usize) -> Solution {

@@ -116,13 +116,20 @@ pub fn tune(
         let converged = solution.status == Status::Converged;
         let (train, validation) = (errors(train), errors(validation));
         tried.push(Tried { lambda, train, validation, w: solution.w.clone(), converged });
+        if matches!(solution.status, Status::Interrupted | Status::TimeLimit) {
+            break;
+        }
+    }
+    // What was broken off says nothing, unless there is nothing else.
+    if tried.len() > 1 && tried.len() < grid.len() {
+        tried.pop();
     }
     let chosen = choose(&tried, rule);
     Ok(Tuning { tried, chosen })
 }
 
 fn choose(tried: &[Tried], rule: Rule) -> usize {
-    let error = |k: usize| tried[k].validation.mean().unwrap_or(f64::INFINITY);
+    let error = |k: usize| tried[k].validation.mean().filter(|e| !e.is_nan()).unwrap_or(f64::INFINITY);
     let best = (0..tried.len()).fold(0, |b, k| if error(k) < error(b) { k } else { b });
     let not_clearly_worse = |k: &usize| {
         let difference = tried[*k].validation.minus(&tried[best].validation);
@@ -136,11 +143,15 @@ fn choose(tried: &[Tried], rule: Rule) -> usize {
 
 /// A geometric grid, largest first: for norms from the `lambda` at which all models of a component agree, over four decades; for
 /// quadratic penalties, which never make models agree, seven decades around the curvature of the losses.
-pub fn lambda_grid(problem: &mut Problem, settings: &Settings) -> Result<Vec<f64>> {
+pub fn lambda_grid(
+    problem: &mut Problem,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Record) -> Watch,
+) -> Result<Vec<f64>> {
     if problem.graph().edges() == 0 {
         return Ok(vec![0.0]);
     }
-    let (top, decades) = match consensus_lambda(problem, settings)? {
+    let (top, decades) = match consensus_lambda(problem, settings, watch)? {
         Some(top) => (top, 4.0),
         None => (1e3 * stiffness(problem), 7.0),
     };
@@ -149,18 +160,22 @@ pub fn lambda_grid(problem: &mut Problem, settings: &Settings) -> Result<Vec<f64
 
 /// With an almost infinite `lambda`, the flows that hold all models together; the largest of them, relative to its
 /// edge weight, is a `lambda` that suffices.
-fn consensus_lambda(problem: &mut Problem, settings: &Settings) -> Result<Option<f64>> {
+fn consensus_lambda(
+    problem: &mut Problem,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Record) -> Watch,
+) -> Result<Option<f64>> {
     let before = problem.lambda();
     problem.set_lambda(1e6 * (1.0 + stiffness(problem)))?;
     let settings = Settings { tolerance: 1e-3, iterations_max: 2000, ..settings.clone() };
-    let solution: Solution = solve(problem, &settings, None, &mut |_| Watch::Continue);
+    let solution: Solution = solve(problem, &settings, None, watch);
     problem.set_lambda(before)?;
     // The excess over a tiny ball, relative to it, is the dual norm in units of that ball.
-    let unit = 1e-9;
+    let unit = 1e-6 * solution.u.max_row_norm();
     let graph = problem.graph();
     let norm = |e: usize| unit * problem.penalty().excess(e, unit * graph.weight(e), solution.u.row(e));
     let top = (0..graph.edges()).map(norm).fold(0.0, f64::max);
-    Ok((top > unit).then_some(top))
+    Ok((top > 0.0 && top.is_finite()).then_some(top))
 }
 
 /// Mean curvature of the losses per unit of mean weighted degree.

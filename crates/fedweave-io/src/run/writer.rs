@@ -12,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 15] = [
+pub const RUN_FILES: [&str; 12] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -21,13 +21,10 @@ pub const RUN_FILES: [&str; 15] = [
     "config.toml",
     "report.html",
     "checkpoint.bin",
-    "path.csv",
     "compare.csv",
     "lambda.csv",
     "report.json",
     "stations.csv.gz",
-    "predictions.csv",
-    "validation.csv",
 ];
 
 /// The file that tells a run directory from any other folder.

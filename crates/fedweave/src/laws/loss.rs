@@ -11,7 +11,7 @@ pub fn check_loss(loss: &dyn Loss, seed: u64) -> Result<(), Violation> {
     let case = Case { loss, node, work: vec![0.0; loss.work_len() + 8 * loss.dim()] };
     let scale = draw.log_uniform(0.05, 2.0);
     let (a, b) = (draw.normal(loss.dim(), scale), draw.normal(loss.dim(), scale));
-    let tau = draw.log_uniform(0.01, 100.0);
+    let tau = draw.log_uniform(0.01, 1e3);
     let mut case = case;
     case.convexity(&a, &b)?;
     case.gradient(&a, &b)?;

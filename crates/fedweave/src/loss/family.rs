@@ -161,6 +161,9 @@ impl LossSpec {
 
 /// One loss per distinct family, each with the rows of its own nodes.
 fn mixed(of: &[Family], data: &Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
+    if of.len() != data.nodes() {
+        return Err(Error::Size { what: "losses of nodes", expected: data.nodes(), found: of.len() });
+    }
     let mut distinct: Vec<Family> = Vec::new();
     let mut position = Vec::with_capacity(of.len());
     for family in of {

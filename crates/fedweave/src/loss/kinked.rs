@@ -11,17 +11,15 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::{cholesky, normal};
+use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot, norm2};
 
-use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows};
+use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, positive_part};
 
 /// The loss of all nodes with slopes `low` and `high`.
 #[derive(Debug, Clone)]
 pub struct Kinked {
     rows: LossRows,
-    twice_ridge: Vec<f64>,
-    rows_max: usize,
     low: f64,
     high: f64,
 }
@@ -29,7 +27,7 @@ pub struct Kinked {
 const INTERIOR_STEPS_MAX: usize = 60;
 /// Complementarity is driven down to this, relative to the size of the residuals. Further down the Newton systems lose
 /// their digits; which rows sit on their kink is clear by then, and the rest is one linear system.
-const COMPLEMENTARITY: f64 = 1e-10;
+const COMPLEMENTARITY: f64 = 1e-12;
 /// Rounds of the proximal point method that minimises a tilted loss; a polyhedral one ends after a few.
 const PROXIMAL_ROUNDS: usize = 12;
 
@@ -40,15 +38,14 @@ impl Kinked {
             return Err(Error::Parameter { name: "slopes of a kink", value: low, needs: "of opposite signs" });
         }
         let rows = LossRows::new(data, options)?;
-        let twice_ridge = rows.ridge.iter().map(|q| 2.0 * q).collect();
-        Ok(Kinked { twice_ridge, rows_max: rows.rows_max(), rows, low, high })
+        Ok(Kinked { rows, low, high })
     }
 
     fn pointwise(&self, s: f64, y: f64) -> f64 {
         (self.low * (s - y)).max(self.high * (s - y))
     }
 
-    /// Minimises `L(z) + shift |z|^2 / 2 - b'z`; leaves `g` in the first `m` entries of `work`.
+    /// Minimises `L(z) + shift |z|^2 / 2 - b'z`, starting from `z`; leaves `g` in the first `m` entries of `work`.
     fn interior_point(&self, node: usize, shift: f64, b: &[f64], z: &mut [f64], work: &mut [f64]) {
         let m = self.rows.data.rows(node).len();
         let (per_row, work) = work.split_at_mut(5 * m);
@@ -57,17 +54,18 @@ impl Kinked {
         state.start();
         let (dz, work) = work.split_at_mut(z.len());
         let (factor, work) = work.split_at_mut(self.factor_len(node));
-        state.recover(z);
-        let size = self.rows.iter(node).map(|(x, y, _)| (dot(x, z) - y).abs()).fold(1e-300, f64::max);
+        // The scale of residuals; a start on a kink has none of its own.
+        let residual = |(x, y, _): (&[f64], f64, f64)| (dot(x, z) - y).abs() + 1e-6 * (y.abs() + norm2(x) * norm2(z));
+        let size = self.rows.iter(node).map(residual).fold(1e-300, f64::max);
         for _ in 0..INTERIOR_STEPS_MAX {
             let mu = state.complementarity();
-            if mu <= COMPLEMENTARITY * size {
+            state.stationarity(z, dz);
+            if mu <= COMPLEMENTARITY * size && norm2(dz) <= 1e-13 * (norm2(b) + shift * norm2(z)) {
                 break;
             }
-            state.step(0.1 * mu, z, dz, factor, work);
+            state.step((0.1 * mu).max(0.01 * COMPLEMENTARITY * size), z, dz, factor, work);
         }
         state.clamp(size);
-        state.recover(z);
         state.polish(z, dz, factor);
     }
 }
@@ -110,17 +108,6 @@ impl Interior<'_> {
         }
     }
 
-    /// `z = Q^-1 (b - X'g)`.
-    fn recover(&self, z: &mut [f64]) {
-        z.copy_from_slice(self.b);
-        for ((x, ..), g) in self.loss.rows.iter(self.node).zip(self.g.iter()) {
-            axpy(-g, x, z);
-        }
-        for (z, q) in z.iter_mut().zip(&self.loss.twice_ridge) {
-            *z /= q + self.shift;
-        }
-    }
-
     /// The largest product of a slack and its multiplier, per unit of the row's share.
     fn complementarity(&self) -> f64 {
         let product = |r: usize| {
@@ -135,7 +122,7 @@ impl Interior<'_> {
 
     /// One Newton step on the conditions `q - p = Xz - y`, `p (g - low) = q (high - g) = mu`.
     fn step(&mut self, mu: f64, z: &mut [f64], dz: &mut [f64], factor: &mut [f64], work: &mut [f64]) {
-        dz.fill(0.0);
+        self.stationarity(z, dz);
         for (r, (x, y, share)) in self.loss.rows.iter(self.node).enumerate() {
             let (low, high) = self.bounds(r);
             if high <= low {
@@ -148,7 +135,7 @@ impl Interior<'_> {
             self.rhs[r] = dot(x, z) - y + target / below - target / above;
             axpy(-self.c[r] * self.rhs[r], x, dz);
         }
-        let normal = self.loss.rows.normal(self.node, &self.loss.twice_ridge, self.shift);
+        let normal = self.loss.rows.normal(self.node, self.shift);
         normal.factor(self.c, factor);
         normal.solve(factor, dz, work);
         let length = self.longest_step(mu, dz);
@@ -161,7 +148,18 @@ impl Interior<'_> {
             self.p[r] = (self.p[r] + length * dp).max(1e-300);
             self.q[r] = (self.q[r] + length * dq).max(1e-300);
         }
-        self.recover(z);
+        axpy(length, dz, z);
+    }
+
+    /// `out <- b - X'g - Q z`, zero at the solution. `z` is a variable of its own: recovering it from `g` would magnify the
+    /// rounding of `g` by `1 / shift`.
+    fn stationarity(&self, z: &[f64], out: &mut [f64]) {
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = self.b[j] - (self.loss.rows.twice_ridge[j] + self.shift) * z[j];
+        }
+        for ((x, ..), g) in self.loss.rows.iter(self.node).zip(self.g.iter()) {
+            axpy(-g, x, out);
+        }
     }
 
     fn direction(&self, r: usize, x: &[f64], share: f64, mu: f64, dz: &[f64]) -> (f64, f64, f64) {
@@ -222,7 +220,7 @@ impl Interior<'_> {
             for (rows, r) in (0..self.g.len()).filter(|&r| self.on_kink(r)).enumerate() {
                 let x = data.x(start + r);
                 for (k, s) in (0..=r).filter(|&s| self.on_kink(s)).enumerate() {
-                    let pairs = x.iter().zip(data.x(start + s)).zip(&self.loss.twice_ridge);
+                    let pairs = x.iter().zip(data.x(start + s)).zip(&self.loss.rows.twice_ridge);
                     matrix[cholesky::packed_len(rows) + k] = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
                 }
                 change[rows] = dot(x, z) - data.y()[start + r];
@@ -238,7 +236,11 @@ impl Interior<'_> {
                 return;
             }
             axpy(1.0, self.rhs, self.g);
-            self.recover(z);
+            for r in (0..self.g.len()).filter(|&r| self.rhs[r] != 0.0) {
+                let x = data.x(start + r);
+                let pairs = z.iter_mut().zip(x).zip(&self.loss.rows.twice_ridge);
+                pairs.for_each(|((z, x), q)| *z -= self.rhs[r] * x / (q + self.shift));
+            }
         }
     }
 }
@@ -257,12 +259,11 @@ impl Loss for Kinked {
     }
 
     fn work_len(&self) -> usize {
-        let (m, d) = (self.rows_max, self.dim());
-        8 * d + 7 * m + normal::factor_len(m, d).max(normal::factor_len(m.min(d), d)).max(normal::factor_len(d, d))
+        9 * self.dim() + 7 * self.rows.rows_max() + self.rows.factor_len_max()
     }
 
     fn curvature(&self, node: usize) -> Curvature {
-        let mu = if self.has_rows(node) { self.rows.ridge_convexity() } else { 0.0 };
+        let mu = if self.has_rows(node) { self.rows.twice_ridge_extremes().0 } else { 0.0 };
         Curvature { mu, beta: if self.has_rows(node) { f64::INFINITY } else { 0.0 } }
     }
 
@@ -290,39 +291,34 @@ impl Loss for Kinked {
             return;
         }
         let (b, work) = work.split_at_mut(w.len());
+        let (before, work) = work.split_at_mut(w.len());
         b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
+        before.copy_from_slice(w);
+        let value = self.value(node, w);
         self.interior_point(node, 1.0 / tau, b, w, work);
+        // Whatever rounding did: a proximal step never makes things worse.
+        let moved: f64 = before.iter().zip(w.iter()).map(|(a, b)| (a - b) * (a - b)).sum();
+        let reached = self.value(node, w) + moved / (2.0 * tau);
+        if !(reached <= value + 1e-12 * value.abs()) {
+            w.copy_from_slice(before);
+        }
     }
 
     /// Rows on their kink count as very curved, the others as flat.
     fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        if !self.has_rows(node) {
-            return out.fill(0.0);
-        }
         self.rows.curved_product(node, |x, y| kink_curvature(dot(x, w) - y, y), v, out);
     }
 
     fn factor_len(&self, node: usize) -> usize {
-        if self.has_rows(node) { normal::factor_len(self.rows.data.rows(node).len(), self.dim()) } else { 0 }
+        self.rows.factor_len(node)
     }
 
     fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        if !self.has_rows(node) {
-            return;
-        }
-        let curvature = &mut work[..self.rows.data.rows(node).len()];
-        for (c, (x, y, share)) in curvature.iter_mut().zip(self.rows.iter(node)) {
-            *c = share * kink_curvature(dot(x, w) - y, y);
-        }
-        self.rows.normal(node, &self.twice_ridge, shift).factor(curvature, out);
+        self.rows.factor(node, shift, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        if self.has_rows(node) {
-            self.rows.normal(node, &self.twice_ridge, shift).solve(factor, b, work);
-        } else {
-            b.iter_mut().for_each(|b| *b /= shift);
-        }
+        self.rows.factor_solve(node, shift, factor, b, work);
     }
 
     /// The proximal point method with growing steps; `g` of the last round is left at the start of `work[d..]`.
@@ -367,7 +363,7 @@ impl Loss for Kinked {
         let rounding = 8.0 * f64::EPSILON * (value.abs() + conjugate.abs() + along.abs());
         rho.iter_mut().zip(v).for_each(|(r, v)| *r = v - *r);
         let slope = dot(rho, z) - dot(rho, w);
-        FenchelGap { gap: (value + conjugate - along).max(0.0) + rounding, residue: norm2(rho), slope }
+        FenchelGap { gap: positive_part(value + conjugate - along) + rounding, residue: norm2(rho), slope }
     }
 
     /// The step of the proximal point method: zero exactly where `-flow` is a subgradient at `w`.

@@ -73,9 +73,8 @@ impl Loss for Multinomial {
         if !self.has_rows(node) {
             return Curvature { mu: 0.0, beta: 0.0 };
         }
-        let ridge = self.rows.ridge.iter().copied().fold(0.0, f64::max);
-        let mu = self.rows.ridge_convexity();
-        Curvature { mu, beta: 0.5 * self.rows.gram_extremes(node).1 + 2.0 * ridge }
+        let (mu, ridge_high) = self.rows.twice_ridge_extremes();
+        Curvature { mu, beta: 0.5 * self.rows.gram_extremes(node).1 + ridge_high }
     }
 
     fn value(&self, node: usize, w: &[f64]) -> f64 {

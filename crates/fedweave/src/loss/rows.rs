@@ -2,7 +2,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::normal::Normal;
+use crate::linalg::normal::{self, Normal};
 use crate::matrix::{axpy, dot};
 use crate::problem::STRENGTH_MAX;
 
@@ -20,6 +20,9 @@ pub struct LossRows {
     pub share: Vec<f64>,
     /// Ridge of each coordinate of the features.
     pub ridge: Vec<f64>,
+    /// Twice the ridge, as the Hessian has it.
+    pub twice_ridge: Vec<f64>,
+    rows_max: usize,
 }
 
 impl LossRows {
@@ -36,7 +39,8 @@ impl LossRows {
             *last = 0.0;
         }
         let share = shares(&data, options.node_weight);
-        Ok(LossRows { data, share, ridge })
+        let rows_max = (0..data.nodes()).map(|i| data.rows(i).len()).max().unwrap_or(0);
+        Ok(LossRows { twice_ridge: ridge.iter().map(|q| 2.0 * q).collect(), rows_max, data, share, ridge })
     }
 
     /// True if some row of `node` has a positive weight.
@@ -46,7 +50,7 @@ impl LossRows {
 
     /// Largest number of rows of a node.
     pub fn rows_max(&self) -> usize {
-        (0..self.data.nodes()).map(|i| self.data.rows(i).len()).max().unwrap_or(0)
+        self.rows_max
     }
 
     /// `(features, label, share)` of every row of `node`.
@@ -55,8 +59,43 @@ impl LossRows {
     }
 
     /// The normal equations of `node`, with a shift.
-    pub fn normal<'a>(&'a self, node: usize, twice_ridge: &'a [f64], shift: f64) -> Normal<'a> {
-        Normal { x: self.data.features(node), ridge: twice_ridge, shift }
+    pub fn normal(&self, node: usize, shift: f64) -> Normal<'_> {
+        Normal { x: self.data.features(node), ridge: &self.twice_ridge, shift }
+    }
+
+    /// Length of the factor of a node's Hessian.
+    pub fn factor_len(&self, node: usize) -> usize {
+        if self.has_rows(node) { normal::factor_len(self.data.rows(node).len(), self.data.dim()) } else { 0 }
+    }
+
+    /// Length of the longest factor.
+    pub fn factor_len_max(&self) -> usize {
+        let d = self.data.dim();
+        // With fewer rows than columns the factor grows with the rows, then it stays.
+        normal::factor_len(self.rows_max, d).max(normal::factor_len(self.rows_max.min(d.saturating_sub(1)), d))
+    }
+
+    /// Factors `sum_r a_r c_r x_r x_r' + 2 ridge + shift I`, with `c` a function of a row.
+    pub fn factor(&self, node: usize, shift: f64, c: impl Fn(&[f64], f64) -> f64, out: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            let curvature = &mut work[..self.data.rows(node).len()];
+            curvature.iter_mut().zip(self.iter(node)).for_each(|(to, (x, y, share))| *to = share * c(x, y));
+            self.normal(node, shift).factor(curvature, out);
+        }
+    }
+
+    /// `b <- (...)^-1 b` with the result of [`factor`](LossRows::factor).
+    pub fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.normal(node, shift).solve(factor, b, work),
+            false => b.iter_mut().for_each(|b| *b /= shift),
+        }
+    }
+
+    /// The smallest and the largest of twice the ridge.
+    pub fn twice_ridge_extremes(&self) -> (f64, f64) {
+        let fold = |(low, high): (f64, f64), q: &f64| (low.min(*q), high.max(*q));
+        self.twice_ridge.iter().fold((f64::INFINITY, 0.0), fold)
     }
 
     /// `sum_j ridge_j w_j^2`.
@@ -71,13 +110,11 @@ impl LossRows {
         }
     }
 
-    /// Twice the smallest ridge: the strong convexity it gives.
-    pub fn ridge_convexity(&self) -> f64 {
-        2.0 * self.ridge.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
     /// `out <- sum_r a_r x_r (c_r x_r'v) + 2 ridge v`.
     pub fn curved_product(&self, node: usize, curvature: impl Fn(&[f64], f64) -> f64, v: &[f64], out: &mut [f64]) {
+        if !self.has_rows(node) {
+            return out.fill(0.0);
+        }
         self.ridge_gradient(v, out);
         for (x, y, share) in self.iter(node) {
             axpy(share * curvature(x, y) * dot(x, v), x, out);
@@ -89,9 +126,11 @@ impl LossRows {
         let (m, d) = (self.data.rows(node).len(), self.data.dim());
         let start = self.data.rows(node).start;
         let entry = |r: usize, j: usize| self.share[start + r].sqrt() * self.data.x(start + r)[j];
+        // One thread: the result must not depend on their number.
+        faer::set_global_parallelism(faer::Par::Seq);
         let scaled = faer::Mat::from_fn(m, d, entry);
         let gram = if m < d { &scaled * scaled.transpose() } else { scaled.transpose() * &scaled };
-        let values = gram.self_adjoint_eigenvalues(faer::Side::Lower).unwrap_or_default();
+        let Ok(values) = gram.self_adjoint_eigenvalues(faer::Side::Lower) else { return (0.0, f64::INFINITY) };
         let (low, high) = values.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
         let slack = 1e-13 * high * (m.max(d) as f64);
         (if m < d || m == 0 { 0.0 } else { (low - slack).max(0.0) }, high + slack)
@@ -108,7 +147,9 @@ fn shares(data: &Dataset, node_weight: NodeWeight) -> Vec<f64> {
             _ if total > 0.0 => 1.0 / total,
             _ => 0.0,
         };
-        share.extend(data.weights(node).iter().map(|w| w * unit));
+        // A share whose products underflow is none.
+        let share_of = |w: &f64| if w * unit < 1e-200 { 0.0 } else { w * unit };
+        share.extend(data.weights(node).iter().map(share_of));
     }
     share
 }

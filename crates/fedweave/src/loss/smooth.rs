@@ -5,7 +5,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::linalg::{cholesky, normal};
+use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot};
 use crate::parallel::{arena, for_pieces};
 use crate::scratch::Scratch;
@@ -37,8 +37,6 @@ pub trait Pointwise: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Smooth<P> {
     rows: LossRows,
-    twice_ridge: Vec<f64>,
-    rows_max: usize,
     family: P,
 }
 
@@ -49,8 +47,7 @@ impl<P: Pointwise> Smooth<P> {
             return Err(Error::Label { row, label: data.y()[row], loss: P::NAME, needs: P::LABELS });
         }
         let rows = LossRows::new(data, options)?;
-        let twice_ridge = rows.ridge.iter().map(|q| 2.0 * q).collect();
-        Ok(Smooth { twice_ridge, rows_max: rows.rows_max(), rows, family })
+        Ok(Smooth { rows, family })
     }
 
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
@@ -74,8 +71,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
     }
 
     fn work_len(&self) -> usize {
-        let (m, d) = (self.rows_max, self.dim());
-        6 * d + 2 * m + normal::factor_len(m, d).max(normal::factor_len(m.min(d), d)).max(normal::factor_len(d, d))
+        6 * self.dim() + 2 * self.rows.rows_max() + self.rows.factor_len_max()
     }
 
     fn curvature(&self, node: usize) -> Curvature {
@@ -84,8 +80,8 @@ impl<P: Pointwise> Loss for Smooth<P> {
         }
         let (low, high) = self.family.curvature_bounds();
         let (gram_low, gram_high) = self.rows.gram_extremes(node);
-        let ridge_high = self.twice_ridge.iter().copied().fold(0.0, f64::max);
-        Curvature { mu: low * gram_low + self.rows.ridge_convexity(), beta: high * gram_high + ridge_high }
+        let (ridge_low, ridge_high) = self.rows.twice_ridge_extremes();
+        Curvature { mu: low * gram_low + ridge_low, beta: high * gram_high + ridge_high }
     }
 
     fn value(&self, node: usize, w: &[f64]) -> f64 {
@@ -147,33 +143,19 @@ impl<P: Pointwise> Loss for Smooth<P> {
     }
 
     fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        if !self.has_rows(node) {
-            return out.fill(0.0);
-        }
         self.rows.curved_product(node, |x, y| self.family.curvature(dot(x, w), y), v, out);
     }
 
     fn factor_len(&self, node: usize) -> usize {
-        if self.has_rows(node) { normal::factor_len(self.rows.data.rows(node).len(), self.dim()) } else { 0 }
+        self.rows.factor_len(node)
     }
 
     fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        if !self.has_rows(node) {
-            return;
-        }
-        let curvature = &mut work[..self.rows.data.rows(node).len()];
-        for (c, (x, y, share)) in curvature.iter_mut().zip(self.rows.iter(node)) {
-            *c = share * self.family.curvature(dot(x, w), y);
-        }
-        self.rows.normal(node, &self.twice_ridge, shift).factor(curvature, out);
+        self.rows.factor(node, shift, |x, y| self.family.curvature(dot(x, w), y), out, work);
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        if self.has_rows(node) {
-            self.rows.normal(node, &self.twice_ridge, shift).solve(factor, b, work);
-        } else {
-            b.iter_mut().for_each(|b| *b /= shift);
-        }
+        self.rows.factor_solve(node, shift, factor, b, work);
     }
 
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {

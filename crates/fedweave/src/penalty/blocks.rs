@@ -17,6 +17,7 @@ pub struct Block {
 pub struct Blocks {
     blocks: Vec<Block>,
     loose: Vec<usize>,
+    dim: usize,
 }
 
 impl Blocks {
@@ -41,7 +42,7 @@ impl Blocks {
         let free = blocks.iter().filter(|b| b.strength == 0.0).flat_map(|b| b.coordinates.iter().copied());
         let mut loose: Vec<usize> = free.chain((0..dim).filter(|j| !used[*j])).collect();
         loose.sort_unstable();
-        Ok(Blocks { blocks: blocks.into_iter().filter(|b| b.strength > 0.0).collect(), loose })
+        Ok(Blocks { blocks: blocks.into_iter().filter(|b| b.strength > 0.0).collect(), loose, dim })
     }
 
     /// Applies `f` to every block of `t`; loose coordinates stay as they are.
@@ -70,6 +71,13 @@ impl Blocks {
 impl Penalty for Blocks {
     fn name(&self) -> &'static str {
         "blocks"
+    }
+
+    fn check(&self, _edges: usize, dim: usize) -> Result<()> {
+        match dim == self.dim {
+            true => Ok(()),
+            false => Err(Error::Size { what: "coordinates of the blocks", expected: dim, found: self.dim }),
+        }
     }
 
     fn loose(&self) -> &[usize] {

@@ -31,16 +31,6 @@ impl Quadratic {
         Ok(Quadratic { forms })
     }
 
-    /// Number of matrices: 1, or the number of edges.
-    pub fn forms(&self) -> usize {
-        self.forms.len()
-    }
-
-    /// Order of the matrices.
-    pub fn dim(&self) -> usize {
-        self.forms[0].values.len()
-    }
-
     fn form(&self, edge: usize) -> &Form {
         if self.forms.len() == 1 { &self.forms[0] } else { &self.forms[edge] }
     }
@@ -58,6 +48,8 @@ impl Form {
         if !(size.is_finite() && asymmetry <= 1e-12 * size) {
             return Err(Error::Parameter { name: "asymmetry of the penalty matrix", value: asymmetry, needs });
         }
+        // One thread: the result must not depend on their number.
+        faer::set_global_parallelism(faer::Par::Seq);
         let failed = Error::Parameter { name: "largest entry of the penalty matrix", value: size, needs };
         let eigen = Mat::from_fn(d, d, |i, j| q.row(i)[j]).self_adjoint_eigen(Side::Lower).map_err(|_| failed)?;
         let values: Vec<f64> = (0..d).map(|k| eigen.S()[k]).collect();
@@ -88,6 +80,20 @@ impl Form {
 impl Penalty for Quadratic {
     fn name(&self) -> &'static str {
         "quadratic"
+    }
+
+    fn check(&self, edges: usize, dim: usize) -> Result<()> {
+        if self.forms.len() != 1 && self.forms.len() != edges {
+            return Err(Error::Size {
+                what: "matrices of the quadratic penalty",
+                expected: edges,
+                found: self.forms.len(),
+            });
+        }
+        match self.forms.iter().find(|f| f.values.len() != dim) {
+            Some(f) => Err(Error::Size { what: "order of a penalty matrix", expected: dim, found: f.values.len() }),
+            None => Ok(()),
+        }
     }
 
     fn value(&self, edge: usize, t: &[f64]) -> f64 {

@@ -82,6 +82,10 @@ fn runaways(family: Family, pooled: Dataset, options: &LossOptions) -> Result<Ve
         (true, true) => pooled.columns(&[pooled.dim() - 1]),
         (false, _) => pooled,
     };
+    // In units of each column's largest entry the ridges mean the same for all data.
+    let largest = |j: usize| (0..pooled.len()).map(|r| pooled.x(r)[j].abs()).fold(f64::MIN_POSITIVE, f64::max);
+    let unit: Vec<f64> = (0..pooled.dim()).map(largest).collect();
+    let pooled = pooled.map_features(|j, x| x / unit[j]);
     let spec = LossSpec::Same(family);
     let at = |ridge: f64| baseline::local(&spec, pooled.clone(), &LossOptions { ridge, ..Default::default() });
     let (near, far) = (at(RIDGES[0])?, at(RIDGES[1])?);

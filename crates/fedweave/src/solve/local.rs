@@ -25,14 +25,22 @@ pub fn minimise_local(problem: &Problem, w: &mut Matrix, choose: impl Fn(usize) 
 
 fn minimise_node(loss: &dyn Loss, node: usize, w: &mut [f64], work: &mut [f64]) {
     let (before, work) = work.split_at_mut(w.len());
-    let mut tau = 1.0;
+    let (mut tau, mut value) = (1.0, loss.value(node, w));
     for _ in 0..ROUNDS_MAX {
         before.copy_from_slice(w);
         loss.prox(node, tau, w, work);
+        let reached = loss.value(node, w);
+        // Long steps end where rounding begins.
+        if !(reached < value) {
+            if !(reached <= value) {
+                w.copy_from_slice(before);
+            }
+            return;
+        }
         before.iter_mut().zip(w.iter()).for_each(|(b, w)| *b -= w);
         if norm2(before) <= 1e-14 * norm2(w) {
             return;
         }
-        tau *= 4.0;
+        (tau, value) = (4.0 * tau, reached);
     }
 }

@@ -27,7 +27,7 @@ impl<'a> NewtonSystem<'a> {
         let loss = problem.loss();
         let scratch = Scratch::new(loss.work_len().max(4 * problem.dim()) + 2 * problem.dim());
         let shift: Vec<f64> =
-            (0..problem.nodes()).map(|i| (sigma * problem.graph().degree(i) as f64).max(1e-300)).collect();
+            (0..problem.nodes()).map(|i| sigma * (problem.graph().degree(i) as f64).max(1.0)).collect();
         let (offsets, mut factors) = arena(problem.nodes(), |node| loss.factor_len(node));
         for_pieces(&offsets, &mut factors, |node, piece| {
             loss.factor(node, w.row(node), shift[node], piece, &mut scratch.lock());
