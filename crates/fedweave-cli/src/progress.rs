@@ -1,5 +1,6 @@
 //! Progress on a terminal, silence in a pipe; time limits and Ctrl-C, which the mathematics knows nothing of.
 
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +18,9 @@ pub fn catch_interrupts() {
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            eprintln!("stopping; press Ctrl-C again to quit at once");
+            if std::io::stderr().is_terminal() {
+                eprintln!("stopping; press Ctrl-C again to quit at once");
+            }
         };
         // Without a handler Ctrl-C ends the program, as anywhere else.
         let _ = ctrlc::set_handler(handler);

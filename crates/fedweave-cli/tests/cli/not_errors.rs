@@ -162,7 +162,8 @@ fn weighted(weight: impl Fn(usize) -> f64) -> String {
 
 #[test]
 fn row_weights_count_rows() {
-    for (loss, tolerance) in [("squared", 1e-11), ("huber", 1e-11), ("absolute", 1e-8)] {
+    // A certified gap of 1e-8 with the curvature of the ridge allows a distance of 1e-3.
+    for (loss, tolerance, near) in [("squared", 1e-11, 1e-6), ("huber", 1e-11, 1e-6), ("absolute", 1e-8, 1e-4)] {
         let flags = format!("--loss {loss} --weight w --ridge 0.01 --tolerance {tolerance}");
         let double = parameters_of(&weighted(|k| if k % 3 == 0 { 2.0 } else { 1.0 }), &flags);
         let lines: Vec<&str> = NODES.lines().collect();
@@ -170,12 +171,12 @@ fn row_weights_count_rows() {
         let twice = (0..lines.len()).map(|k| if k > 0 && k % 3 == 0 { again(k).repeat(2) } else { again(k) });
         let plain = flags.replace("--weight w", "");
         let gap = distance(&double, &parameters_of(&twice.collect::<String>(), &plain));
-        assert!(gap < 1e-6, "{loss}: weight 2 and two rows differ by {gap:e}");
+        assert!(gap < near, "{loss}: weight 2 and two rows differ by {gap:e}");
 
         let dropped = parameters_of(&weighted(|k| if k % 3 == 0 { 0.0 } else { 1.0 }), &flags);
         let kept = (0..lines.len()).filter(|k| *k == 0 || k % 3 != 0).map(again);
         let gap = distance(&dropped, &parameters_of(&kept.collect::<String>(), &plain));
-        assert!(gap < 1e-6, "{loss}: weight 0 and no row differ by {gap:e}");
+        assert!(gap < near, "{loss}: weight 0 and no row differ by {gap:e}");
     }
 }
 

@@ -364,7 +364,7 @@ fn predict_classes_and_counts() {
         close(&cells[1], 1.0 / (1.0 + (-scores[0]).exp()));
     }
     for (cells, scores) in predictions(&sandbox, &format!("{labels} squared-hinge")) {
-        assert_eq!(cells[0], if scores[0] > 0.0 { "1" } else { "-1" });
+        assert_eq!(cells[0], if scores[0] > 0.0 { "1" } else { "0" });
         close(&cells[1], scores[0]);
     }
     for (cells, scores) in predictions(&sandbox, &format!("{labels} poisson")) {

@@ -70,7 +70,7 @@ fn overwriting_replaces_the_files_of_a_run_and_no_others() {
     let path = folder.path().join("run");
     let first = RunWriter::create(&path, false).unwrap();
     first.write_text("summary.json", "1").unwrap();
-    first.write_text("path.csv", "old").unwrap();
+    first.write_text("lambda.csv", "old").unwrap();
     first.finish().unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
 
@@ -78,7 +78,7 @@ fn overwriting_replaces_the_files_of_a_run_and_no_others() {
     second.write_text("summary.json", "2").unwrap();
     second.finish().unwrap();
     assert_eq!((text(&folder, "run/summary.json"), text(&folder, "run/notes.txt")), ("2".into(), "mine".into()));
-    assert!(!path.join("path.csv").exists(), "files of the old run are gone");
+    assert!(!path.join("lambda.csv").exists(), "files of the old run are gone");
     assert_eq!(entries(&folder), ["run"]);
 }
 

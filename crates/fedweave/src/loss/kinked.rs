@@ -60,7 +60,7 @@ impl Kinked {
         for _ in 0..INTERIOR_STEPS_MAX {
             let mu = state.complementarity();
             state.stationarity(z, dz);
-            if mu <= COMPLEMENTARITY * size && norm2(dz) <= 1e-13 * (norm2(b) + shift * norm2(z)) {
+            if mu <= COMPLEMENTARITY * size && norm2(dz) <= 1e-11 * (norm2(b) + shift * norm2(z)) {
                 break;
             }
             state.step((0.1 * mu).max(0.01 * COMPLEMENTARITY * size), z, dz, factor, work);
@@ -299,7 +299,7 @@ impl Loss for Kinked {
         // Whatever rounding did: a proximal step never makes things worse.
         let moved: f64 = before.iter().zip(w.iter()).map(|(a, b)| (a - b) * (a - b)).sum();
         let reached = self.value(node, w) + moved / (2.0 * tau);
-        if !(reached <= value + 1e-12 * value.abs()) {
+        if reached.is_nan() || reached > value + 1e-12 * value.abs() {
             w.copy_from_slice(before);
         }
     }

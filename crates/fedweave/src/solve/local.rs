@@ -31,8 +31,8 @@ fn minimise_node(loss: &dyn Loss, node: usize, w: &mut [f64], work: &mut [f64]) 
         loss.prox(node, tau, w, work);
         let reached = loss.value(node, w);
         // Long steps end where rounding begins.
-        if !(reached < value) {
-            if !(reached <= value) {
+        if reached.is_nan() || reached >= value {
+            if reached != value {
                 w.copy_from_slice(before);
             }
             return;
