@@ -9,7 +9,7 @@
 //! where `t = D w`; every bracket is non-negative. [`Loss::fenchel_gap`] bounds the first kind by construction, so the
 //! quality of the flows decides how small the bound is, never whether it holds. The flows of an iterate are usually much
 //! worse than its models: before judging, they are corrected by one semismooth Newton step of the dual
-//! ([`NewtonSystem`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
+//! ([`corrected_flows`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
 //! domain of the conjugates.
 //!
 //! What rounding leaves outside the domain of `L_i*` is charged at [`RADIUS`] times the scale of `w`: the bound
@@ -18,11 +18,12 @@
 use crate::graph::partition::Partition;
 use crate::loss::FenchelGap;
 use crate::matrix::{Matrix, axpy, dot, norm2};
-use crate::parallel::{for_blocks, ordered_fold, ordered_map, ordered_sum};
+use crate::parallel::{ordered_fold, ordered_map, ordered_sum};
 use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
-use crate::solve::NewtonSystem;
+use crate::solve::layout::Layout;
+use crate::solve::newton::{Augmented, Placed, Point, System};
 
 #[cfg(doc)]
 use crate::loss::Loss;
@@ -160,47 +161,28 @@ pub fn certify(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, objective:
 }
 
 /// One semismooth Newton step of the dual from `(w, u)`: with `u~ = prox*(u + sigma D w)`, `J` its Jacobian and `r = grad L(w) + D'u~`,
-/// solve `(H + sigma D'J D) x = r`; the flows `u~ - sigma J D x` then leave `H_i x_i` at node `i`, which is in
+/// solve `(H + sigma D'J D) x = -r`; the flows `u~ + sigma J D x` then leave `-H_i x_i` at node `i`, which is in
 /// the row space of its data.
 pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, steps_max: usize) -> Matrix {
-    let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
-    let (loss, penalty, weights) = (problem.loss(), problem.penalty(), problem.edge_weights());
-    let scratch = Scratch::new(loss.work_len().max(4 * d));
-    let mut y = u.clone();
-    for_blocks(y.as_mut_slice(), d, |start, rows| {
-        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-            let (i, j) = problem.graph().nodes_of(start + k);
-            row.iter_mut().zip(w.row(i)).zip(w.row(j)).for_each(|((y, a), b)| *y += sigma * (a - b));
-        }
-    });
-    let mut flows = y.clone();
-    for_blocks(flows.as_mut_slice(), d, |start, rows| {
-        let mut work = scratch.lock();
-        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-            penalty.prox_conjugate(start + k, weights[start + k], sigma, row, &mut work);
-        }
-    });
-    let mut r = Matrix::zeros(n, d);
-    for_blocks(r.as_mut_slice(), d, |start, rows| {
-        let mut gradient = scratch.lock();
-        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-            // Nodes on their own have no part in the flows.
-            if !problem.is_coupled(start + k) {
-                continue;
-            }
-            problem.divergence(&flows, start + k, row);
-            loss.gradient(start + k, w.row(start + k), &mut gradient[..d]);
-            axpy(1.0, &gradient[..d], row);
-        }
-    });
-    let system = NewtonSystem::new(problem, w, &y, sigma);
+    let layout = Layout::in_order(problem.graph());
+    let terms = Placed { loss: problem.loss(), node: &layout.node };
+    let mut lagrangian = Augmented::new(&terms, problem.penalty(), &layout, problem.edge_weights());
+    lagrangian.sigma = sigma;
+    let mut point = Point::new(w.clone(), problem.graph().edges());
+    lagrangian.evaluate(&mut point, u, w);
+    // Nodes on their own have no part in the flows.
+    (0..problem.nodes()).filter(|&i| !problem.is_coupled(i)).for_each(|i| point.gradient.row_mut(i).fill(0.0));
     // What is left of the system's residual is charged by the radius: a tenth of what a certificate allows.
     let objective = problem.objective(w).abs().max(1.0);
-    let residual_max = 0.1 * CHARGE_MAX * objective / (RADIUS * (1.0 + w.max_row_norm()) * (n as f64).sqrt());
-    let x = system.solve(&r, residual_max, steps_max);
-    let mut change = Matrix::zeros(edges, d);
-    system.flow(&x, &mut change);
-    axpy(-1.0, change.as_slice(), flows.as_mut_slice());
+    let charged = RADIUS * (1.0 + w.max_row_norm()) * (problem.nodes() as f64).sqrt();
+    let (wanted, size) = (0.1 * CHARGE_MAX * objective / charged, norm2(point.gradient.as_slice()));
+    let mut system = System::new(&lagrangian, problem.nodes(), Some(problem.graph()));
+    if size > wanted {
+        system.set(&lagrangian, &point);
+        system.solve(&lagrangian, &point, (wanted / size).max(1e-15), steps_max);
+    }
+    let mut flows = system.flow_of_solution(&lagrangian, &point);
+    axpy(1.0, point.flow.as_slice(), flows.as_mut_slice());
     shrink_into_domain(problem, &mut flows);
     flows
 }

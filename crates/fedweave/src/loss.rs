@@ -108,6 +108,11 @@ pub trait Loss: Send + Sync {
     fn value(&self, node: usize, w: &[f64]) -> f64;
     /// A (sub)gradient of `L_i` at `w`.
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]);
+    /// `L_i(w)`; `out` gets the gradient.
+    fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
+        self.gradient(node, w, out);
+        self.value(node, w)
+    }
     /// `w <- argmin_z L_i(z) + |z - w|^2 / (2 tau)`.
     fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]);
 
@@ -134,13 +139,27 @@ pub trait Loss: Send + Sync {
         }
     }
 
-    /// `out <- L_i''(w) v`, with a generalised Hessian where the loss has no second derivative.
-    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]);
+    /// False for losses with kinks.
+    fn has_hessian(&self) -> bool {
+        true
+    }
+    /// True if all Hessians are constant.
+    fn is_quadratic(&self) -> bool {
+        false
+    }
+    /// Length of [`hessian`](Loss::hessian).
+    fn hessian_len(&self, node: usize) -> usize;
+    /// `out <- L_i''(w)` in the loss's own form, with a generalised Hessian where the loss has no second derivative.
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]);
+    /// `out <- L_i'' v`.
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]);
+    /// `sum <- sum + L_i''`, lower triangles row after row.
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]);
     /// Length of the factor of `L_i'' + shift I`.
     fn factor_len(&self, node: usize) -> usize;
-    /// Factors `L_i''(w) + shift I`, `shift > 0`.
-    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]);
-    /// `b <- (L_i''(w) + shift I)^-1 b` with the result of [`factor`](Loss::factor).
+    /// Factors `L_i'' + shift I`, `shift > 0`.
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]);
+    /// `b <- (L_i'' + shift I)^-1 b` with the result of [`factor`](Loss::factor).
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]);
 
     /// Moves `z` towards `argmin_z L_i(z) - v'z`, the point at which `L_i*(v)` is attained.

@@ -29,6 +29,32 @@ pub fn for_blocks2(first: &mut [f64], second: &mut [f64], d: usize, f: impl Fn(u
     }
 }
 
+/// Calls `f(first row, rows of every table)` for every block and adds up what it returns, in the order of the blocks. All
+/// tables have rows of length `d` and the same number of them.
+pub fn sum_over_blocks<const N: usize>(
+    tables: [&mut [f64]; N],
+    d: usize,
+    f: impl Fn(usize, [&mut [f64]; N]) -> f64 + Sync,
+) -> f64 {
+    let len = tables.iter().map(|t| t.len()).max().unwrap_or(0);
+    let mut rest = tables;
+    let mut blocks = Vec::with_capacity(len.div_ceil(BLOCK * d));
+    while rest.iter().any(|t| !t.is_empty()) {
+        let cut = rest.each_mut().map(|t| {
+            let len = (BLOCK * d).min(t.len());
+            let (block, tail) = std::mem::take(t).split_at_mut(len);
+            *t = tail;
+            block
+        });
+        blocks.push((blocks.len() * BLOCK, cut, 0.0));
+    }
+    if len < SMALL {
+        return blocks.into_iter().fold(0.0, |sum, (start, cut, _)| sum + f(start, cut));
+    }
+    blocks.par_iter_mut().for_each(|(start, cut, sum)| *sum = f(*start, cut.each_mut().map(|t| &mut **t)));
+    blocks.iter().fold(0.0, |sum, block| sum + block.2)
+}
+
 /// Room for `n` pieces of different lengths, one after another: where each starts, and the room.
 pub fn arena(n: usize, len: impl Fn(usize) -> usize) -> (Vec<usize>, Vec<f64>) {
     let mut offsets = vec![0];

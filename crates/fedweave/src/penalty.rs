@@ -31,6 +31,14 @@ pub use squared::SquaredNorm;
 pub trait Penalty: Send + Sync {
     /// Name, as on the command line.
     fn name(&self) -> &'static str;
+    /// True for a norm: its conjugate is zero on a ball.
+    fn is_norm(&self) -> bool {
+        false
+    }
+    /// True if it has a gradient everywhere: there is nothing to fuse.
+    fn is_smooth(&self) -> bool {
+        false
+    }
     /// Checks that it fits a graph with so many edges and models with so many parameters.
     fn check(&self, _edges: usize, _dim: usize) -> Result<()> {
         Ok(())
@@ -59,6 +67,20 @@ pub trait Penalty: Send + Sync {
     /// `v <- J v` with `J` a generalised Jacobian of [`prox_conjugate`](Penalty::prox_conjugate) at `y`: symmetric, between
     /// 0 and the identity.
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]);
+
+    /// [`jacobian`](Penalty::jacobian) on several edges.
+    fn jacobian_rows(&self, edges: &[u32], weight: &[f64], sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]) {
+        let d = y.len() / edges.len().max(1);
+        let rows = y.chunks_exact(d).zip(v.chunks_exact_mut(d));
+        for ((&edge, &weight), (y, v)) in edges.iter().zip(weight).zip(rows) {
+            self.jacobian(edge as usize, weight, sigma, y, v, work);
+        }
+    }
+
+    /// The mean eigenvalue of the [`jacobian`](Penalty::jacobian), or a guess between 0 and 1.
+    fn stiffness(&self, _edge: usize, _weight: f64, _sigma: f64, _y: &[f64]) -> f64 {
+        1.0
+    }
 
     /// [`prox_conjugate`](Penalty::prox_conjugate) on several edges, one weight and one row each.
     fn prox_conjugate_rows(&self, edges: &[u32], weight: &[f64], sigma: f64, rows: &mut [f64], work: &mut [f64]) {

@@ -3,21 +3,23 @@
 //! There is no clock here: whoever calls may look at one in [`Watch`] and ask the loop to stop.
 
 mod attained;
-mod layout;
+mod first_order;
+mod judge;
+pub(crate) mod layout;
 mod local;
-mod newton_system;
+pub(crate) mod newton;
 mod primal_dual;
+mod second_order;
 mod step_ratio;
 
-use crate::certificate::{self, Kkt};
+use crate::certificate::Kkt;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
 pub use attained::nodes_without_minimiser;
 pub use local::minimise_local;
-pub use newton_system::NewtonSystem;
+use judge::{Judge, Sight};
 pub use primal_dual::PrimalDual;
-use step_ratio::StepRatio;
 
 /// When to stop and how to step.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +32,12 @@ pub struct Settings {
     pub objective_decrease: Option<f64>,
     /// Ratio of primal to dual steps; 1 is the paper's. `None` adapts it by balancing how far both variables move.
     pub step_ratio: Option<f64>,
-    /// Iterations between two looks at the objective and the residuals.
+    /// Relaxation of the primal-dual method, between 0 and 2; 1 is the paper's.
+    pub relaxation: f64,
+    /// Fewest iterations between two looks at the objective and the residuals.
     pub check_every: usize,
+    /// How to minimise.
+    pub solver: Solver,
 }
 
 impl Default for Settings {
@@ -41,7 +47,9 @@ impl Default for Settings {
             iterations_max: 100_000,
             objective_decrease: None,
             step_ratio: None,
+            relaxation: 1.8,
             check_every: 20,
+            solver: Solver::Auto,
         }
     }
 }
@@ -95,6 +103,8 @@ pub struct Solution {
     pub kkt: Kkt,
     /// Iterations done.
     pub iterations: usize,
+    /// The method that found it, in a word or two.
+    pub method: &'static str,
     /// Ratio of primal to dual steps at the end, a good start for a similar problem.
     pub step_ratio: f64,
     /// What was seen at every check.
@@ -127,7 +137,19 @@ pub enum Watch {
     Stop(Status),
 }
 
-/// Minimises the problem by the primal-dual method, from zero or from `start`. `watch` sees every record.
+/// How to minimise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Solver {
+    /// What suits the problem.
+    #[default]
+    Auto,
+    /// The primal-dual method alone.
+    PrimalDual,
+    /// Newton-type: the augmented Lagrangian from the start.
+    Newton,
+}
+
+/// Minimises the problem from zero or from `start`. `watch` sees every record, and more often whatever takes long.
 pub fn solve(
     problem: &Problem,
     settings: &Settings,
@@ -138,134 +160,43 @@ pub fn solve(
     let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0 };
     let mut start = start.unwrap_or_else(fresh);
     minimise_local(problem, &mut start.w, |node| !problem.is_coupled(node));
-    if problem.lambda() == 0.0 {
+    let judge = Judge::new(problem, settings, watch);
+    if edges == 0 || problem.lambda() == 0.0 {
         start.u.as_mut_slice().fill(0.0);
+        return uncoupled(judge, start, settings);
     }
-    let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
-    let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio);
-    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
-    let mut judge = Judge::new(settings);
-    let mut iteration = 0;
-    loop {
-        let coupled = edges > 0 && problem.lambda() > 0.0;
-        let status = judge.look(problem, &method, iteration, coupled, watch);
-        if let Some(status) = status {
-            return judge.solution(method, status, iteration);
-        }
-        for _ in 0..settings.check_every.min(settings.iterations_max - iteration).max(1) {
-            method.iterate();
-            iteration += 1;
-            if let Some(balance) = &mut balance {
-                balance.after(iteration, &mut method);
-            }
+    match choose(problem, settings.solver) {
+        Plan::PrimalDual => first_order::run(problem, settings, start, judge, false),
+        Plan::Hybrid => first_order::run(problem, settings, start, judge, true),
+        Plan::Newton => {
+            let sigma = 0.5 / start.step_ratio;
+            second_order::run(problem, settings, start, sigma, judge, 0)
         }
     }
 }
 
-/// A certificate is worth a try when the residual is within this factor of the tolerance.
-const PROMISING: f64 = 100.0;
-const FIRST_CERTIFICATE: usize = 80;
-/// Most steps of conjugate gradients for one certificate.
-const STEPS_MAX: usize = 2000;
-/// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
-const CHEAP: usize = 50_000_000;
-
-/// A certificate may cost about half as much as the iterations so far, and more where it is cheap.
-fn steps_max(problem: &Problem, iteration: usize) -> usize {
-    let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
-    (iteration / 6).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
+/// Nodes on their own: the start is the answer.
+fn uncoupled(mut judge: Judge, start: Start, settings: &Settings) -> Solution {
+    let edges = start.u.rows();
+    let Start { w, u: flow, step_ratio } = start;
+    let sight = Sight { w, flow, fused: vec![false; edges], sigma: 1.0, step_ratio };
+    let status = judge.look(settings.iterations_max, sight).unwrap_or(Status::IterationLimit);
+    judge.solution(status, 0, "local")
 }
 
-/// Keeps the history and decides when to stop.
-struct Judge<'s> {
-    settings: &'s Settings,
-    history: Vec<Record>,
-    /// Certificates cost many iterations' work: one is tried when the residual is this small ...
-    promising: f64,
-    /// ... and otherwise each time the number of iterations has doubled.
-    next_certificate: usize,
+enum Plan {
+    PrimalDual,
+    /// Primal-dual with fusion, then Newton if the tail is long.
+    Hybrid,
+    Newton,
 }
 
-impl<'s> Judge<'s> {
-    fn new(settings: &'s Settings) -> Self {
-        Judge {
-            settings,
-            history: Vec::new(),
-            promising: PROMISING * settings.tolerance,
-            next_certificate: FIRST_CERTIFICATE,
-        }
-    }
-
-    fn look(
-        &mut self,
-        problem: &Problem,
-        method: &PrimalDual,
-        iteration: usize,
-        coupled: bool,
-        watch: &mut dyn FnMut(&Record) -> Watch,
-    ) -> Option<Status> {
-        let (w, u) = (method.w(), method.u());
-        let objective = problem.objective(&w);
-        let kkt = certificate::kkt(problem, &w, &u, objective);
-        let last = !coupled || iteration >= self.settings.iterations_max;
-        let mut record = Record { iteration, objective, certified_gap: None, kkt, step_ratio: method.step_ratio() };
-        let residual = kkt.residual();
-        if last || residual <= self.promising.max(self.settings.tolerance) || iteration >= self.next_certificate {
-            let steps_max = steps_max(problem, iteration);
-            record.certified_gap = certificate::certify(problem, &w, &u, method.sigma(), objective, steps_max);
-            self.promising = residual * self.missing(&record);
-            self.next_certificate = 2 * iteration.max(FIRST_CERTIFICATE);
-        }
-        let decision = watch(&record);
-        if (decision != Watch::Continue || self.stalled(&record)) && record.certified_gap.is_none() {
-            let steps_max = steps_max(problem, iteration);
-            record.certified_gap = certificate::certify(problem, &w, &u, method.sigma(), objective, steps_max);
-        }
-        self.history.push(record);
-        match decision {
-            Watch::Stop(status) => Some(self.converged(&record).unwrap_or(status)),
-            Watch::Continue if !objective.is_finite() => Some(Status::Diverged),
-            Watch::Continue => self.converged(&record).or(last.then_some(Status::IterationLimit)),
-        }
-    }
-
-    /// How much smaller the residual should get before the next certificate: by the root of what the last one lacked.
-    fn missing(&self, record: &Record) -> f64 {
-        let wanted = self.settings.tolerance * record.objective.abs().max(1.0);
-        record.certified_gap.map_or(0.3, |gap| (wanted / gap).sqrt().clamp(0.1, 0.7))
-    }
-
-    fn converged(&self, record: &Record) -> Option<Status> {
-        let tolerance = self.settings.tolerance;
-        let small = match record.certified_gap {
-            Some(gap) => gap <= tolerance * record.objective.abs().max(1.0),
-            None => record.kkt.residual() <= tolerance,
-        };
-        if small {
-            return Some(Status::Converged);
-        }
-        self.stalled(record).then_some(Status::Stalled)
-    }
-
-    /// The objective hardly changed since the record before this one.
-    fn stalled(&self, record: &Record) -> bool {
-        let Some(limit) = self.settings.objective_decrease else { return false };
-        let Some(before) = self.history.iter().rev().find(|r| r.iteration < record.iteration) else { return false };
-        (before.objective - record.objective).abs() <= limit * record.objective.abs().max(1.0)
-    }
-
-    fn solution(self, method: PrimalDual, status: Status, iterations: usize) -> Solution {
-        let last = *self.history.last().expect("the loop looks before it stops");
-        Solution {
-            step_ratio: method.step_ratio(),
-            w: method.w(),
-            u: method.u(),
-            status,
-            objective: last.objective,
-            certified_gap: last.certified_gap,
-            kkt: last.kkt,
-            iterations,
-            history: self.history,
-        }
+fn choose(problem: &Problem, solver: Solver) -> Plan {
+    match solver {
+        Solver::PrimalDual => Plan::PrimalDual,
+        _ if !problem.loss().has_hessian() => Plan::PrimalDual,
+        Solver::Newton => Plan::Newton,
+        Solver::Auto if problem.penalty().is_smooth() => Plan::Newton,
+        Solver::Auto => Plan::Hybrid,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::loss::Loss;
+use crate::linalg::cholesky::packed_len;
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
 use crate::problem::Problem;
@@ -181,16 +182,13 @@ fn consensus_lambda(
 /// Mean curvature of the losses per unit of mean weighted degree.
 fn stiffness(problem: &Problem) -> f64 {
     let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
-    let (zero, mut unit, mut out) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
-    let mut trace = 0.0;
+    let (zero, mut work, mut sum) = (vec![0.0; d], vec![0.0; loss.work_len()], vec![0.0; packed_len(d)]);
     for node in 0..n {
-        for j in 0..d {
-            unit[j] = 1.0;
-            loss.hessian_product(node, &zero, &unit, &mut out);
-            trace += out[j];
-            unit[j] = 0.0;
-        }
+        let mut hessian = vec![0.0; loss.hessian_len(node)];
+        loss.hessian(node, &zero, &mut hessian, &mut work);
+        loss.add_hessian(node, &hessian, &mut sum);
     }
+    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
     let degree: f64 = (0..n).map(|i| problem.graph().weighted_degree(i)).sum();
     let stiffness = trace / d as f64 / degree;
     if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }

@@ -12,7 +12,8 @@ use rand::RngExt;
 
 use super::Graph;
 use super::lanczos::{Effort, Ritz, Side, center_and_normalize, extreme_ritz, ritz_vector};
-use super::laplacian::{Elimination, Factor, apply, energy};
+use crate::linalg::sparse::Elimination;
+use super::laplacian::{self, Factor, apply, energy};
 use super::partition::Partition;
 use crate::error::{Error, Result};
 use crate::matrix::{axpy, norm2};
@@ -153,7 +154,7 @@ impl<'a> Search<'a> {
     /// complement of the constants, `M^-1` is the pseudo-inverse of `L` up to a constant.
     fn grounded_factor(&self) -> Option<Factor<'_>> {
         let ground = |i: usize| if i == 0 { self.graph.weighted_degree(0) } else { 0.0 };
-        self.elimination()?.factor(self.graph, 1.0, ground)
+        laplacian::factor(self.elimination()?, self.graph, 1.0, ground)
     }
 
     /// Factor of `c I - L` with `c` a little above `lambda_n`; that it is positive definite proves `c > lambda_n`.
@@ -162,11 +163,11 @@ impl<'a> Search<'a> {
         let margins = std::iter::successors(Some(quick.residual), |margin| Some(4.0 * margin));
         // A Ritz value of a random start is no worse than a factor of a few; the bound only excludes endless loops.
         let mut shifts = margins.map(|margin| quick.value + margin).take_while(|c| *c <= 1e3 * quick.value);
-        shifts.find_map(|c| elimination.factor(self.graph, -1.0, |_| c))
+        shifts.find_map(|c| laplacian::factor(elimination, self.graph, -1.0, |_| c))
     }
 
     fn elimination(&self) -> Option<&Elimination> {
-        self.elimination.get_or_init(|| Elimination::plan(self.graph)).as_ref()
+        self.elimination.get_or_init(|| laplacian::plan(self.graph)).as_ref()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The laws of a loss.
 
 use super::{Draw, Violation, at_most, check_firm, check_prox_point, difference};
+use crate::linalg::cholesky;
 use crate::loss::Loss;
 use crate::matrix::{axpy, dot, norm2};
 
@@ -83,12 +84,19 @@ impl Case<'_> {
     }
 
     /// The Hessian is symmetric, positive, and the derivative of the gradient where that is smooth.
-    fn hessian(&self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
+    fn hessian(&mut self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
+        let hessian = self.hessian_at(a);
         let product = |v: &[f64]| {
             let mut out = vec![0.0; v.len()];
-            self.loss.hessian_product(self.node, a, v, &mut out);
+            self.loss.hessian_product(self.node, &hessian, v, &mut out);
             out
         };
+        let mut sum = vec![0.0; cholesky::packed_len(a.len())];
+        self.loss.add_hessian(self.node, &hessian, &mut sum);
+        let mut summed = vec![0.0; a.len()];
+        cholesky::symmetric_product(&sum, b, &mut summed);
+        let size = norm2(&summed) + norm2(&product(b));
+        at_most("the Hessian as a triangle", norm2(&difference(&summed, &product(b))), 1e-10 * size)?;
         let (ha, hb) = (product(a), product(b));
         let size = norm2(&hb) * norm2(a) + norm2(&ha) * norm2(b);
         at_most("symmetry of the Hessian", (dot(a, &hb) - dot(b, &ha)).abs(), 1e-9 * size)?;
@@ -111,14 +119,21 @@ impl Case<'_> {
         at_most("Hessian against differences", norm2(&difference(&slope, &hb)), 1e-3 * size)
     }
 
+    fn hessian_at(&mut self, w: &[f64]) -> Vec<f64> {
+        let mut hessian = vec![0.0; self.loss.hessian_len(self.node)];
+        self.loss.hessian(self.node, w, &mut hessian, &mut self.work);
+        hessian
+    }
+
     /// The factor inverts `H + shift I`.
     fn factor(&mut self, a: &[f64], b: &[f64], shift: f64) -> Result<(), Violation> {
+        let hessian = self.hessian_at(a);
         let mut factor = vec![0.0; self.loss.factor_len(self.node)];
-        self.loss.factor(self.node, a, shift, &mut factor, &mut self.work);
+        self.loss.factor(self.node, &hessian, shift, &mut factor, &mut self.work);
         let mut x = b.to_vec();
         self.loss.factor_solve(self.node, shift, &factor, &mut x, &mut self.work);
         let mut back = vec![0.0; a.len()];
-        self.loss.hessian_product(self.node, a, &x, &mut back);
+        self.loss.hessian_product(self.node, &hessian, &x, &mut back);
         let size = norm2(b) + norm2(&back);
         axpy(shift, &x, &mut back);
         at_most("solution with the factored Hessian", norm2(&difference(&back, b)), 1e-8 * size)
@@ -300,14 +315,23 @@ mod tests {
             fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
                 self.0.prox(node, tau, w, work);
             }
-            fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-                self.0.hessian_product(node, w, v, out);
+            fn hessian_len(&self, node: usize) -> usize {
+                self.0.hessian_len(node)
+            }
+            fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+                self.0.hessian(node, w, out, work);
+            }
+            fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+                self.0.hessian_product(node, hessian, v, out);
+            }
+            fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+                self.0.add_hessian(node, hessian, sum);
             }
             fn factor_len(&self, node: usize) -> usize {
                 self.0.factor_len(node)
             }
-            fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-                self.0.factor(node, w, shift, out, work);
+            fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+                self.0.factor(node, hessian, shift, out, work);
             }
             fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
                 self.0.factor_solve(node, shift, factor, b, work);

@@ -45,6 +45,46 @@ pub fn solve(l: &[f64], b: &mut [f64]) {
     }
 }
 
+/// Replaces a symmetric positive definite matrix, all its `k x k` entries row after row, by its inverse (Gauss-Jordan,
+/// which vectorises over whole rows and needs no pivoting here).
+pub fn invert(a: &mut [f64], k: usize, row: &mut [f64]) {
+    for p in 0..k {
+        let pivot = 1.0 / a[p * k + p].max(f64::MIN_POSITIVE);
+        row.copy_from_slice(&a[p * k..(p + 1) * k]);
+        row[p] = 1.0;
+        for i in 0..k {
+            let current = &mut a[i * k..(i + 1) * k];
+            if i == p {
+                current.copy_from_slice(row);
+                current.iter_mut().for_each(|c| *c *= pivot);
+            } else {
+                let along = current[p] * pivot;
+                current[p] = 0.0;
+                axpy(-along, row, current);
+            }
+        }
+    }
+}
+
+/// All entries of a symmetric matrix from its lower triangle.
+pub fn unpack(packed: &[f64], k: usize, out: &mut [f64]) {
+    for i in 0..k {
+        for (j, v) in row(packed, i).iter().enumerate() {
+            out[i * k + j] = *v;
+            out[j * k + i] = *v;
+        }
+    }
+}
+
+/// `out <- A v` for a symmetric `A` given by its lower triangle.
+pub fn symmetric_product(a: &[f64], v: &[f64], out: &mut [f64]) {
+    for i in 0..v.len() {
+        let r = row(a, i);
+        out[i] = dot(r, &v[..=i]);
+        axpy(v[i], &r[..i], &mut out[..i]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,8 +98,15 @@ mod tests {
         let mut packed: Vec<f64> = (0..k).flat_map(|i| (0..=i).map(move |j| a(i, j))).collect();
         let x: Vec<f64> = (0..k).map(|i| i as f64 - 2.5).collect();
         let mut rhs: Vec<f64> = (0..k).map(|i| (0..k).map(|j| a(i, j) * x[j]).sum()).collect();
+        let mut inverse = vec![0.0; k * k];
+        unpack(&packed, k, &mut inverse);
+        invert(&mut inverse, k, &mut vec![0.0; k]);
+        let inverted: Vec<f64> = inverse.chunks_exact(k).map(|row| dot(row, &rhs)).collect();
         factor(&mut packed, k);
         solve(&packed, &mut rhs);
+        for (found, wanted) in inverted.iter().zip(&x) {
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        }
         for (found, wanted) in rhs.iter().zip(&x) {
             assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
         }

@@ -21,6 +21,11 @@ pub struct Normal<'a> {
     pub shift: f64,
 }
 
+/// Length of the Hessian of a node with `m` rows and `d` columns: the lower triangle of `X' C X + diag(q)`, or `C` alone.
+pub fn hessian_len(m: usize, d: usize) -> usize {
+    if m < d { m } else { cholesky::packed_len(d) }
+}
+
 /// Length of the factor of a node with `m` rows and `d` columns.
 pub fn factor_len(m: usize, d: usize) -> usize {
     if m < d { cholesky::packed_len(m) + m } else { cholesky::packed_len(d) }
@@ -39,9 +44,53 @@ impl Normal<'_> {
         &self.x[r * self.dim()..(r + 1) * self.dim()]
     }
 
-    /// Writes the factor for row curvatures `c` into `out`, of length [`factor_len`].
-    pub fn factor(&self, c: &[f64], out: &mut [f64]) {
-        if self.rows() < self.dim() { self.factor_kernel(c, out) } else { self.factor_gram(c, out) }
+    /// Writes the Hessian for row curvatures `c`, of length [`hessian_len`].
+    pub fn hessian(&self, c: &[f64], out: &mut [f64]) {
+        if self.rows() < self.dim() { out.copy_from_slice(c) } else { self.gram(c, out) }
+    }
+
+    /// `out <- (X' C X + diag(q)) v`.
+    pub fn product(&self, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        if self.rows() >= self.dim() {
+            return cholesky::symmetric_product(hessian, v, out);
+        }
+        out.iter_mut().zip(self.ridge).zip(v).for_each(|((o, q), v)| *o = q * v);
+        for (r, c) in hessian.iter().enumerate() {
+            axpy(c * dot(self.row(r), v), self.row(r), out);
+        }
+    }
+
+    /// `sum <- sum + X' C X + diag(q)`, lower triangles row after row.
+    pub fn add_to(&self, hessian: &[f64], sum: &mut [f64]) {
+        if self.rows() >= self.dim() {
+            return axpy(1.0, hessian, sum);
+        }
+        self.add_rows(hessian, sum);
+        self.add_ridge(sum);
+    }
+
+    /// Factors [`hessian`](Normal::hessian)` + s I` into `out`, of length [`factor_len`].
+    pub fn factor(&self, hessian: &[f64], out: &mut [f64]) {
+        if self.rows() < self.dim() {
+            return self.factor_kernel(hessian, out);
+        }
+        out.copy_from_slice(hessian);
+        self.shift_and_factor(out);
+    }
+
+    /// Factors for row curvatures `c`, without keeping the Hessian.
+    pub fn factor_rows(&self, c: &[f64], out: &mut [f64]) {
+        if self.rows() < self.dim() {
+            return self.factor_kernel(c, out);
+        }
+        self.gram(c, out);
+        self.shift_and_factor(out);
+    }
+
+    fn shift_and_factor(&self, matrix: &mut [f64]) {
+        let d = self.dim();
+        (0..d).for_each(|i| matrix[cholesky::packed_len(i) + i] += self.shift);
+        cholesky::factor(matrix, d);
     }
 
     /// `b <- (X' C X + diag(q) + s I)^-1 b`; `work` holds at least `m` entries.
@@ -49,20 +98,26 @@ impl Normal<'_> {
         if self.rows() < self.dim() { self.solve_kernel(factor, b, work) } else { cholesky::solve(factor, b) }
     }
 
-    fn factor_gram(&self, c: &[f64], out: &mut [f64]) {
-        let d = self.dim();
+    fn gram(&self, c: &[f64], out: &mut [f64]) {
         out.fill(0.0);
+        self.add_rows(c, out);
+        self.add_ridge(out);
+    }
+
+    fn add_rows(&self, c: &[f64], sum: &mut [f64]) {
         for (r, &cr) in c.iter().enumerate().filter(|(_, c)| **c > 0.0) {
             let x = self.row(r);
-            for i in 0..d {
+            for i in 0..self.dim() {
                 let start = cholesky::packed_len(i);
-                axpy(cr * x[i], &x[..=i], &mut out[start..=start + i]);
+                axpy(cr * x[i], &x[..=i], &mut sum[start..=start + i]);
             }
         }
-        for i in 0..d {
-            out[cholesky::packed_len(i) + i] += self.ridge[i] + self.shift;
+    }
+
+    fn add_ridge(&self, sum: &mut [f64]) {
+        for (i, q) in self.ridge.iter().enumerate() {
+            sum[cholesky::packed_len(i) + i] += q;
         }
-        cholesky::factor(out, d);
     }
 
     fn factor_kernel(&self, c: &[f64], out: &mut [f64]) {
@@ -113,11 +168,24 @@ mod tests {
             let normal = Normal { x: &x, ridge: &ridge, shift: 0.3 };
             let b: Vec<f64> = (0..d).map(|j| (j as f64).cos()).collect();
             let (mut factor, mut z, mut work) = (vec![0.0; factor_len(m, d)], b.clone(), vec![0.0; m]);
-            normal.factor(&c, &mut factor);
+            let mut hessian = vec![0.0; hessian_len(m, d)];
+            normal.hessian(&c, &mut hessian);
+            normal.factor(&hessian, &mut factor);
             normal.solve(&factor, &mut z, &mut work);
             let mut back: Vec<f64> = (0..d).map(|j| (ridge[j] + 0.3) * z[j]).collect();
             for r in 0..m {
                 axpy(c[r] * dot(normal.row(r), &z), normal.row(r), &mut back);
+            }
+            let mut product = vec![0.0; d];
+            normal.product(&hessian, &z, &mut product);
+            axpy(0.3, &z, &mut product);
+            let mut sum = vec![0.0; cholesky::packed_len(d)];
+            normal.add_to(&hessian, &mut sum);
+            let mut summed = vec![0.0; d];
+            cholesky::symmetric_product(&sum, &z, &mut summed);
+            axpy(0.3, &z, &mut summed);
+            for (other, wanted) in product.iter().zip(&back).chain(summed.iter().zip(&back)) {
+                assert!((other - wanted).abs() < 1e-11, "m {m} d {d}: {other} {wanted}");
             }
             for (found, wanted) in back.iter().zip(&b) {
                 assert!((found - wanted).abs() < 1e-11, "m {m} d {d}: {found} {wanted}");

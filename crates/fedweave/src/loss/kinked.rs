@@ -136,7 +136,7 @@ impl Interior<'_> {
             axpy(-self.c[r] * self.rhs[r], x, dz);
         }
         let normal = self.loss.rows.normal(self.node, self.shift);
-        normal.factor(self.c, factor);
+        normal.factor_rows(self.c, factor);
         normal.solve(factor, dz, work);
         let length = self.longest_step(mu, dz);
         for (r, (x, _, share)) in self.loss.rows.iter(self.node).enumerate() {
@@ -304,17 +304,33 @@ impl Loss for Kinked {
         }
     }
 
+    fn has_hessian(&self) -> bool {
+        false
+    }
+
+    fn hessian_len(&self, node: usize) -> usize {
+        self.rows.hessian_len(node)
+    }
+
     /// Rows on their kink count as very curved, the others as flat.
-    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        self.rows.curved_product(node, |x, y| kink_curvature(dot(x, w) - y, y), v, out);
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.rows.hessian(node, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        self.rows.hessian_product(node, hessian, v, out);
+    }
+
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.rows.add_hessian(node, hessian, sum);
     }
 
     fn factor_len(&self, node: usize) -> usize {
         self.rows.factor_len(node)
     }
 
-    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.rows.factor(node, shift, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        self.rows.factor(node, hessian, shift, out);
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {

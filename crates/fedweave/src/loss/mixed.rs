@@ -66,20 +66,44 @@ impl Loss for Mixed {
         self.of(node).gradient(node, w, out);
     }
 
+    fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
+        self.of(node).value_and_gradient(node, w, out)
+    }
+
     fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
         self.of(node).prox(node, tau, w, work);
     }
 
-    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        self.of(node).hessian_product(node, w, v, out);
+    fn has_hessian(&self) -> bool {
+        self.families.iter().all(|f| f.has_hessian())
+    }
+
+    fn is_quadratic(&self) -> bool {
+        self.families.iter().all(|f| f.is_quadratic())
+    }
+
+    fn hessian_len(&self, node: usize) -> usize {
+        self.of(node).hessian_len(node)
+    }
+
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.of(node).hessian(node, w, out, work);
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        self.of(node).hessian_product(node, hessian, v, out);
+    }
+
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.of(node).add_hessian(node, hessian, sum);
     }
 
     fn factor_len(&self, node: usize) -> usize {
         self.of(node).factor_len(node)
     }
 
-    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.of(node).factor(node, w, shift, out, work);
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+        self.of(node).factor(node, hessian, shift, out, work);
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {

@@ -65,7 +65,7 @@ impl Loss for Multinomial {
     }
 
     fn work_len(&self) -> usize {
-        6 * self.dim() + self.classes + cholesky::packed_len(self.dim())
+        6 * self.dim() + self.classes + 2 * cholesky::packed_len(self.dim())
     }
 
     /// The Hessian of the log-partition function has eigenvalues between 0 and 1/2.
@@ -113,29 +113,11 @@ impl Loss for Multinomial {
         newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0, constant: false }, b, w, work);
     }
 
-    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        if !self.has_rows(node) {
-            return out.fill(0.0);
-        }
-        let p = self.features();
-        for k in 0..self.classes {
-            self.rows.ridge_gradient(self.block(v, k), &mut out[k * p..(k + 1) * p]);
-        }
-        for (x, _, a) in self.rows.iter(node) {
-            let top = self.log_partition(x, w);
-            let probability = |k| (dot(x, self.block(w, k)) - top).exp();
-            let mean: f64 = (0..self.classes).map(|k| probability(k) * dot(x, self.block(v, k))).sum();
-            for k in 0..self.classes {
-                axpy(a * probability(k) * (dot(x, self.block(v, k)) - mean), x, &mut out[k * p..(k + 1) * p]);
-            }
-        }
+    fn hessian_len(&self, node: usize) -> usize {
+        self.factor_len(node)
     }
 
-    fn factor_len(&self, node: usize) -> usize {
-        if self.has_rows(node) { cholesky::packed_len(self.dim()) } else { 0 }
-    }
-
-    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
         if !self.has_rows(node) {
             return;
         }
@@ -158,9 +140,31 @@ impl Loss for Multinomial {
             }
         }
         for i in 0..self.dim() {
-            out[cholesky::packed_len(i) + i] += 2.0 * self.rows.ridge[i % p] + shift;
+            out[cholesky::packed_len(i) + i] += 2.0 * self.rows.ridge[i % p];
         }
-        cholesky::factor(out, self.dim());
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => cholesky::symmetric_product(hessian, v, out),
+            false => out.fill(0.0),
+        }
+    }
+
+    fn add_hessian(&self, _node: usize, hessian: &[f64], sum: &mut [f64]) {
+        axpy(1.0, hessian, sum);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        if self.has_rows(node) { cholesky::packed_len(self.dim()) } else { 0 }
+    }
+
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        if self.has_rows(node) {
+            out.copy_from_slice(hessian);
+            (0..self.dim()).for_each(|i| out[cholesky::packed_len(i) + i] += shift);
+            cholesky::factor(out, self.dim());
+        }
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], _work: &mut [f64]) {

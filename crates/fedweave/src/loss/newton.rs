@@ -27,6 +27,7 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
     let (step, work) = work.split_at_mut(d);
     let (trial, work) = work.split_at_mut(d);
     let (factor, work) = work.split_at_mut(loss.factor_len(node));
+    let (hessian, work) = work.split_at_mut(loss.hessian_len(node));
     let objective = |z: &[f64]| loss.value(node, z) + 0.5 * shift.shift * dot(z, z) - dot(b, z);
     let mut value = objective(z);
     if !value.is_finite() {
@@ -47,7 +48,8 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
         }
         trial.copy_from_slice(step);
         if step_number == 0 || !shift.constant {
-            loss.factor(node, z, total, factor, work);
+            loss.hessian(node, z, hessian, work);
+            loss.factor(node, hessian, total, factor, work);
         }
         loss.factor_solve(node, total, factor, step, work);
         let decrement = dot(trial, step);

@@ -2,6 +2,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::linalg::cholesky::packed_len;
 use crate::matrix::axpy;
 
 use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
@@ -123,22 +124,38 @@ impl Loss for Point {
         }
     }
 
-    fn hessian_product(&self, node: usize, _w: &[f64], v: &[f64], out: &mut [f64]) {
-        for j in 0..v.len() {
-            out[j] = 2.0 * self.half_curvature(node, j) * v[j];
-        }
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+
+    /// The Hessian is diagonal.
+    fn hessian_len(&self, _node: usize) -> usize {
+        self.dim()
+    }
+
+    fn hessian(&self, node: usize, _w: &[f64], out: &mut [f64], _work: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(j, h)| *h = 2.0 * self.half_curvature(node, j));
+    }
+
+    fn hessian_product(&self, _node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(hessian).zip(v).for_each(|((o, h), v)| *o = h * v);
+    }
+
+    fn add_hessian(&self, _node: usize, hessian: &[f64], sum: &mut [f64]) {
+        hessian.iter().enumerate().for_each(|(j, h)| sum[packed_len(j) + j] += h);
     }
 
     fn factor_len(&self, _node: usize) -> usize {
-        0
+        self.dim()
     }
 
-    fn factor(&self, _node: usize, _w: &[f64], _shift: f64, _out: &mut [f64], _work: &mut [f64]) {}
+    /// The reciprocals of the shifted diagonal.
+    fn factor(&self, _node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        out.iter_mut().zip(hessian).for_each(|(f, h)| *f = 1.0 / (h + shift));
+    }
 
-    fn factor_solve(&self, node: usize, shift: f64, _factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
-        for j in 0..b.len() {
-            b[j] /= 2.0 * self.half_curvature(node, j) + shift;
-        }
+    fn factor_solve(&self, _node: usize, _shift: f64, factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
+        b.iter_mut().zip(factor).for_each(|(b, f)| *b *= f);
     }
 
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], _work: &mut [f64]) {

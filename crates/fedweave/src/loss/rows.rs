@@ -3,7 +3,6 @@
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::normal::{self, Normal};
-use crate::matrix::{axpy, dot};
 use crate::problem::STRENGTH_MAX;
 
 use super::{LossOptions, NodeWeight};
@@ -63,6 +62,16 @@ impl LossRows {
         Normal { x: self.data.features(node), ridge: &self.twice_ridge, shift }
     }
 
+    /// Length of a node's Hessian.
+    pub fn hessian_len(&self, node: usize) -> usize {
+        if self.has_rows(node) { normal::hessian_len(self.data.rows(node).len(), self.data.dim()) } else { 0 }
+    }
+
+    /// Length of the longest Hessian; with fewer rows than columns they grow with the rows, then they stay.
+    pub fn hessian_len_max(&self) -> usize {
+        self.longest(normal::hessian_len)
+    }
+
     /// Length of the factor of a node's Hessian.
     pub fn factor_len(&self, node: usize) -> usize {
         if self.has_rows(node) { normal::factor_len(self.data.rows(node).len(), self.data.dim()) } else { 0 }
@@ -70,17 +79,42 @@ impl LossRows {
 
     /// Length of the longest factor.
     pub fn factor_len_max(&self) -> usize {
-        let d = self.data.dim();
-        // With fewer rows than columns the factor grows with the rows, then it stays.
-        normal::factor_len(self.rows_max, d).max(normal::factor_len(self.rows_max.min(d.saturating_sub(1)), d))
+        self.longest(normal::factor_len)
     }
 
-    /// Factors `sum_r a_r c_r x_r x_r' + 2 ridge + shift I`, with `c` a function of a row.
-    pub fn factor(&self, node: usize, shift: f64, c: impl Fn(&[f64], f64) -> f64, out: &mut [f64], work: &mut [f64]) {
+    fn longest(&self, len: impl Fn(usize, usize) -> usize) -> usize {
+        let d = self.data.dim();
+        len(self.rows_max, d).max(len(self.rows_max.min(d.saturating_sub(1)), d))
+    }
+
+    /// `sum_r a_r c_r x_r x_r' + 2 ridge`, with `c` a function of a row.
+    pub fn hessian(&self, node: usize, c: impl Fn(&[f64], f64) -> f64, out: &mut [f64], work: &mut [f64]) {
         if self.has_rows(node) {
             let curvature = &mut work[..self.data.rows(node).len()];
             curvature.iter_mut().zip(self.iter(node)).for_each(|(to, (x, y, share))| *to = share * c(x, y));
-            self.normal(node, shift).factor(curvature, out);
+            self.normal(node, 0.0).hessian(curvature, out);
+        }
+    }
+
+    /// `out <- L_i'' v`.
+    pub fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.normal(node, 0.0).product(hessian, v, out),
+            false => out.fill(0.0),
+        }
+    }
+
+    /// `sum <- sum + L_i''`.
+    pub fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        if self.has_rows(node) {
+            self.normal(node, 0.0).add_to(hessian, sum);
+        }
+    }
+
+    /// Factors `L_i'' + shift I`.
+    pub fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64]) {
+        if self.has_rows(node) {
+            self.normal(node, shift).factor(hessian, out);
         }
     }
 
@@ -107,17 +141,6 @@ impl LossRows {
     pub fn ridge_gradient(&self, w: &[f64], out: &mut [f64]) {
         for ((o, q), w) in out.iter_mut().zip(&self.ridge).zip(w) {
             *o = 2.0 * q * w;
-        }
-    }
-
-    /// `out <- sum_r a_r x_r (c_r x_r'v) + 2 ridge v`.
-    pub fn curved_product(&self, node: usize, curvature: impl Fn(&[f64], f64) -> f64, v: &[f64], out: &mut [f64]) {
-        if !self.has_rows(node) {
-            return out.fill(0.0);
-        }
-        self.ridge_gradient(v, out);
-        for (x, y, share) in self.iter(node) {
-            axpy(share * curvature(x, y) * dot(x, v), x, out);
         }
     }
 

@@ -3,6 +3,8 @@
 //! Everything is derived once from the pointwise loss `l`: the proximal operator and the conjugate are found by Newton's
 //! method with the Hessian `sum_r a_r l'' x_r x_r' + 2 ridge`, which for `m < d` is solved through an `m x m` kernel.
 
+use std::sync::OnceLock;
+
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::cholesky;
@@ -33,11 +35,23 @@ pub trait Pointwise: Send + Sync + 'static {
     fn curvature_bounds(&self) -> (f64, f64);
 }
 
+/// Largest number of parameters for which proximal steps keep inverses.
+const INVERSE_DIM_MAX: usize = 24;
+
 /// The loss of all nodes with pointwise loss `P`.
 #[derive(Debug, Clone)]
 pub struct Smooth<P> {
     rows: LossRows,
     family: P,
+    /// Constant Hessians, computed when first asked for.
+    hessians: OnceLock<Hessians>,
+}
+
+/// The Hessian and the gradient at zero of every node, one piece per node: rows are not visited again.
+#[derive(Debug, Clone)]
+struct Hessians {
+    offsets: Vec<usize>,
+    pieces: Vec<f64>,
 }
 
 impl<P: Pointwise> Smooth<P> {
@@ -47,7 +61,7 @@ impl<P: Pointwise> Smooth<P> {
             return Err(Error::Label { row, label: data.y()[row], loss: P::NAME, needs: P::LABELS });
         }
         let rows = LossRows::new(data, options)?;
-        Ok(Smooth { rows, family })
+        Ok(Smooth { rows, family, hessians: OnceLock::new() })
     }
 
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
@@ -71,7 +85,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
     }
 
     fn work_len(&self) -> usize {
-        6 * self.dim() + 2 * self.rows.rows_max() + self.rows.factor_len_max()
+        6 * self.dim() + 2 * self.rows.rows_max() + self.rows.factor_len_max() + self.rows.hessian_len_max()
     }
 
     fn curvature(&self, node: usize) -> Curvature {
@@ -96,10 +110,30 @@ impl<P: Pointwise> Loss for Smooth<P> {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
+        if let Some((hessian, at_zero)) = self.gram(node) {
+            cholesky::symmetric_product(hessian, w, out);
+            return axpy(1.0, at_zero, out);
+        }
         self.rows.ridge_gradient(w, out);
         for (x, y, share) in self.rows.iter(node) {
             axpy(share * self.family.slope(dot(x, w), y), x, out);
         }
+    }
+
+    /// Both from one score per row.
+    fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
+        if !self.has_rows(node) {
+            out.fill(0.0);
+            return 0.0;
+        }
+        self.rows.ridge_gradient(w, out);
+        let mut value = self.rows.ridge_value(w);
+        for (x, y, share) in self.rows.iter(node) {
+            let s = dot(x, w);
+            value += share * self.family.value(s, y);
+            axpy(share * self.family.slope(s, y), x, out);
+        }
+        value
     }
 
     fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
@@ -131,27 +165,50 @@ impl<P: Pointwise> Loss for Smooth<P> {
                 self.prox(node, tau[place], row, work);
             } else if prepared.offsets[place] < prepared.offsets[place + 1] {
                 let shift = 1.0 / tau[place];
-                let (pull, factor) = prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]].split_at(d);
+                let piece = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
+                let (pull, factor) = piece.split_at(d);
                 row.iter_mut().zip(pull).for_each(|(w, p)| *w = *w * shift + p);
-                // With enough rows the factor is all there is to read: the data stay out of the caches.
-                match factor.len() == cholesky::packed_len(d) {
-                    true => cholesky::solve(factor, row),
+                match self.inverts(node) {
+                    true => {
+                        work[..d].copy_from_slice(row);
+                        row.fill(0.0);
+                        factor.chunks_exact(d).zip(&work[..d]).for_each(|(column, b)| axpy(*b, column, row));
+                    }
                     false => self.factor_solve(node, shift, factor, row, work),
                 }
             }
         }
     }
 
-    fn hessian_product(&self, node: usize, w: &[f64], v: &[f64], out: &mut [f64]) {
-        self.rows.curved_product(node, |x, y| self.family.curvature(dot(x, w), y), v, out);
+    fn is_quadratic(&self) -> bool {
+        P::QUADRATIC
+    }
+
+    fn hessian_len(&self, node: usize) -> usize {
+        self.rows.hessian_len(node)
+    }
+
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+        if let Some((hessian, _)) = self.gram(node) {
+            return out.copy_from_slice(hessian);
+        }
+        self.rows.hessian(node, |x, y| self.family.curvature(dot(x, w), y), out, work);
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        self.rows.hessian_product(node, hessian, v, out);
+    }
+
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.rows.add_hessian(node, hessian, sum);
     }
 
     fn factor_len(&self, node: usize) -> usize {
         self.rows.factor_len(node)
     }
 
-    fn factor(&self, node: usize, w: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.rows.factor(node, shift, |x, y| self.family.curvature(dot(x, w), y), out, work);
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        self.rows.factor(node, hessian, shift, out);
     }
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
@@ -179,12 +236,47 @@ impl<P: Pointwise> Loss for Smooth<P> {
 }
 
 impl<P: Pointwise> Smooth<P> {
-    /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the factor.
+    /// The constant Hessian of a node with enough rows, and its gradient at zero.
+    fn gram(&self, node: usize) -> Option<(&[f64], &[f64])> {
+        if !P::QUADRATIC {
+            return None;
+        }
+        let hessians = self.hessians.get_or_init(|| self.all_hessians());
+        let piece = &hessians.pieces[hessians.offsets[node]..hessians.offsets[node + 1]];
+        (!piece.is_empty()).then(|| piece.split_at(piece.len() - self.dim()))
+    }
+
+    fn all_hessians(&self) -> Hessians {
+        let (d, scratch) = (self.dim(), Scratch::new(self.work_len()));
+        let gram = |node: usize| self.has_rows(node) && self.rows.hessian_len(node) == cholesky::packed_len(d);
+        let len = |node: usize| if gram(node) { cholesky::packed_len(d) + d } else { 0 };
+        let (offsets, mut pieces) = arena(self.nodes(), len);
+        for_pieces(&offsets, &mut pieces, |node, piece| {
+            if !piece.is_empty() {
+                let (hessian, gradient) = piece.split_at_mut(cholesky::packed_len(d));
+                let curvature = self.family.curvature_bounds().1;
+                self.rows.hessian(node, |_, _| curvature, hessian, &mut scratch.lock());
+                for (x, y, share) in self.rows.iter(node) {
+                    axpy(share * self.family.slope(0.0, y), x, gradient);
+                }
+            }
+        });
+        Hessians { offsets, pieces }
+    }
+
+    /// For a small Hessian the inverse beats the factor: a product has no chain of dependent steps.
+    fn inverts(&self, node: usize) -> bool {
+        self.dim() <= INVERSE_DIM_MAX && self.rows.data.rows(node).len() >= self.dim()
+    }
+
+    /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the inverse or the
+    /// factor.
     fn prepare_factors(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
         let d = self.dim();
         let len = |p: usize| {
             let node = nodes[p] as usize;
-            if tau[p] > 0.0 && self.has_rows(node) { d + self.factor_len(node) } else { 0 }
+            let len = if self.inverts(node) { d * d } else { self.factor_len(node) };
+            if tau[p] > 0.0 && self.has_rows(node) { d + len } else { 0 }
         };
         let (offsets, mut factors) = arena(nodes.len(), len);
         let (zero, scratch) = (vec![0.0; d], Scratch::new(self.work_len()));
@@ -193,7 +285,19 @@ impl<P: Pointwise> Smooth<P> {
                 let (pull, factor) = piece.split_at_mut(d);
                 self.gradient(nodes[p] as usize, &zero, pull);
                 pull.iter_mut().for_each(|p| *p = -*p);
-                self.factor(nodes[p] as usize, &zero, 1.0 / tau[p], factor, &mut scratch.lock());
+                let (node, mut work) = (nodes[p] as usize, scratch.lock());
+                match self.gram(node).filter(|_| self.inverts(node)) {
+                    Some((hessian, _)) => {
+                        cholesky::unpack(hessian, d, factor);
+                        (0..d).for_each(|j| factor[j * (d + 1)] += 1.0 / tau[p]);
+                        cholesky::invert(factor, d, &mut work[..d]);
+                    }
+                    None => {
+                        let (hessian, work) = work.split_at_mut(self.hessian_len(node));
+                        self.hessian(node, &zero, hessian, work);
+                        self.factor(node, hessian, 1.0 / tau[p], factor, work);
+                    }
+                }
             }
         });
         Prepared { offsets, factors }

@@ -111,6 +111,10 @@ impl Penalty for Blocks {
         self.release(u);
     }
 
+    fn is_smooth(&self) -> bool {
+        self.blocks.iter().all(|block| block.penalty.is_smooth())
+    }
+
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]) {
         for block in &self.blocks {
             let k = block.coordinates.len();

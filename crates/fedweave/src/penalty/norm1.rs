@@ -11,6 +11,10 @@ impl Penalty for Norm1 {
         "norm1"
     }
 
+    fn is_norm(&self) -> bool {
+        true
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         t.iter().map(|t| t.abs()).sum()
     }
@@ -30,6 +34,10 @@ impl Penalty for Norm1 {
     /// Clips every entry to `+-weight`.
     fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
         u.iter_mut().for_each(|u| *u = u.clamp(-weight, weight));
+    }
+
+    fn stiffness(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64]) -> f64 {
+        y.iter().filter(|y| y.abs() <= weight).count() as f64 / y.len() as f64
     }
 
     fn jacobian(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64], v: &mut [f64], _work: &mut [f64]) {

@@ -12,6 +12,10 @@ impl Penalty for Norm2 {
         "norm2"
     }
 
+    fn is_norm(&self) -> bool {
+        true
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         norm2(t)
     }
@@ -48,5 +52,10 @@ impl Penalty for Norm2 {
             let keep = weight / size2.sqrt();
             v.iter_mut().for_each(|v| *v *= keep);
         }
+    }
+
+    fn stiffness(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64]) -> f64 {
+        let size = norm2(y);
+        if size > weight { weight / size * (1.0 - 1.0 / y.len() as f64) } else { 1.0 }
     }
 }

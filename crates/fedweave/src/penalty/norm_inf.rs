@@ -11,6 +11,10 @@ impl Penalty for NormInf {
         "norminf"
     }
 
+    fn is_norm(&self) -> bool {
+        true
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         t.iter().fold(0.0, |m, t| m.max(t.abs()))
     }

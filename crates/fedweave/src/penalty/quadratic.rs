@@ -125,6 +125,15 @@ impl Penalty for Quadratic {
         self.form(edge).apply(|e| 2.0 * weight * e / (2.0 * weight * e + sigma), u, work);
     }
 
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
+    fn stiffness(&self, edge: usize, weight: f64, sigma: f64, _y: &[f64]) -> f64 {
+        let values = &self.form(edge).values;
+        values.iter().map(|e| 2.0 * weight * e / (2.0 * weight * e + sigma)).sum::<f64>() / values.len() as f64
+    }
+
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, _y: &[f64], v: &mut [f64], work: &mut [f64]) {
         self.prox_conjugate(edge, weight, sigma, v, work);
     }

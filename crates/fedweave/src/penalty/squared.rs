@@ -34,6 +34,14 @@ impl Penalty for SquaredNorm {
         u.iter_mut().for_each(|u| *u *= keep);
     }
 
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
+    fn stiffness(&self, _edge: usize, weight: f64, sigma: f64, _y: &[f64]) -> f64 {
+        1.0 / (1.0 + sigma / (2.0 * weight))
+    }
+
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, _y: &[f64], v: &mut [f64], work: &mut [f64]) {
         self.prox_conjugate(edge, weight, sigma, v, work);
     }

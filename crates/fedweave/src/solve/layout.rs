@@ -30,7 +30,15 @@ pub struct Layout {
 impl Layout {
     /// The layout of a graph.
     pub fn new(graph: &Graph) -> Self {
-        let node = breadth_first(graph);
+        Self::with_order(graph, breadth_first(graph))
+    }
+
+    /// The layout that leaves nodes and edges where they are.
+    pub fn in_order(graph: &Graph) -> Self {
+        Self::with_order(graph, (0..graph.nodes() as u32).collect())
+    }
+
+    fn with_order(graph: &Graph, node: Vec<u32>) -> Self {
         let mut place = vec![0u32; node.len()];
         node.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
         let of = |e: u32| {

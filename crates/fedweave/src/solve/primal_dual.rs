@@ -6,13 +6,15 @@
 //! u_e+ = prox of (lambda A_e phi)* at  u_e + sigma_e * D(2 w+ - w)_e    sigma_e = 1 / (2 eta)
 //! ```
 //!
-//! `eta = 1` gives the steps of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
+//! followed by the relaxation `w <- w + rho (w+ - w)`, `u <- u + rho (u+ - u)`, which for `rho` near 2 saves almost half of
+//! the rounds. `eta = 1` and `rho = 1` give the method of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
 //! (edges to nodes), so they can run in different processes.
 
+use super::judge::Sight;
 use super::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
-use crate::parallel::{for_blocks, for_blocks2, ordered_sum};
+use crate::parallel::{BLOCK, for_blocks, for_blocks2, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
@@ -30,6 +32,8 @@ pub struct PrimalDual<'p> {
     weight: Vec<f64>,
     prepared: Prepared,
     scratch: Scratch,
+    /// `rho` of the relaxation.
+    rho: f64,
 }
 
 /// A copy of an iterate.
@@ -39,8 +43,8 @@ pub struct Snapshot {
 }
 
 impl<'p> PrimalDual<'p> {
-    /// Starts from `w` and `u` with step ratio `eta`.
-    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64) -> Self {
+    /// Starts from `w` and `u` with step ratio `eta` and relaxation `rho`.
+    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64, rho: f64) -> Self {
         let layout = Layout::new(problem.graph());
         let w = Layout::place(w, &layout.node);
         let mut state = PrimalDual {
@@ -52,8 +56,9 @@ impl<'p> PrimalDual<'p> {
             tau: Vec::new(),
             weight: layout.edge.iter().map(|&e| problem.edge_weights()[e as usize]).collect(),
             prepared: Prepared::default(),
-            scratch: Scratch::new(problem.loss().work_len().max(4 * problem.dim())),
+            scratch: Scratch::new(problem.loss().work_len().max(4 * problem.dim()) + BLOCK * problem.dim()),
             layout,
+            rho,
         };
         state.set_step_ratio(eta);
         state
@@ -64,9 +69,37 @@ impl<'p> PrimalDual<'p> {
         Layout::restore(&self.w, &self.layout.node)
     }
 
-    /// Dual variables, a row per edge.
+    /// Dual variables, a row per edge; relaxation may put them outside the domain of the conjugates.
     pub fn u(&self) -> Matrix {
         Layout::restore(&self.u, &self.layout.edge)
+    }
+
+    /// The point as the judge wants it, with the flows `prox*(u + sigma D w)`.
+    pub fn sight(&self) -> Sight {
+        let (layout, d, sigma) = (&self.layout, self.problem.dim(), self.sigma());
+        let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
+        for_blocks2(flow.as_mut_slice(), &mut y, d, |start, flow, y| {
+            let places = start..start + flow.len() / d;
+            for (&(i, j), row) in layout.ends[places.clone()].iter().zip(flow.chunks_exact_mut(d)) {
+                for ((u, a), b) in row.iter_mut().zip(self.w.row(i as usize)).zip(self.w.row(j as usize)) {
+                    *u += sigma * (a - b);
+                }
+            }
+            y.copy_from_slice(flow);
+            let (edges, weight) = (&layout.edge[places.clone()], &self.weight[places]);
+            self.problem.penalty().prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
+        });
+        let mut fused = vec![false; flow.rows()];
+        for (place, y) in y.chunks_exact(d).enumerate() {
+            fused[layout.edge[place] as usize] = flow.row(place) == y;
+        }
+        Sight {
+            w: self.w(),
+            flow: Layout::restore(&flow, &layout.edge),
+            fused,
+            sigma,
+            step_ratio: self.eta,
+        }
     }
 
     /// The ratio `eta` of primal to dual steps.
@@ -114,7 +147,7 @@ impl<'p> PrimalDual<'p> {
     /// Every node moves against the flow out of it, then towards its own data.
     pub fn update_nodes(&mut self) {
         let (layout, u, tau, prepared, scratch) = (&self.layout, &self.u, &self.tau, &self.prepared, &self.scratch);
-        let (loss, d) = (self.problem.loss(), self.problem.dim());
+        let (loss, d, rho) = (self.problem.loss(), self.problem.dim(), self.rho);
         for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
             over.copy_from_slice(w);
             for (k, row) in w.chunks_exact_mut(d).enumerate() {
@@ -125,7 +158,11 @@ impl<'p> PrimalDual<'p> {
             }
             let nodes = &layout.node[start..start + w.len() / d];
             loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock());
-            over.iter_mut().zip(w.iter()).for_each(|(o, w)| *o = 2.0 * w - *o);
+            for (w, o) in w.iter_mut().zip(over.iter_mut()) {
+                let (old, new) = (*o, *w);
+                *o = 2.0 * new - old;
+                *w = old + rho * (new - old);
+            }
         });
     }
 
@@ -135,16 +172,20 @@ impl<'p> PrimalDual<'p> {
             return;
         }
         let (layout, over, weight, scratch) = (&self.layout, &self.over, &self.weight, &self.scratch);
-        let (penalty, d, sigma) = (self.problem.penalty(), self.problem.dim(), self.sigma());
+        let (penalty, d, sigma, rho) = (self.problem.penalty(), self.problem.dim(), self.sigma(), self.rho);
         for_blocks(self.u.as_mut_slice(), d, |start, u| {
             let places = start..start + u.len() / d;
+            let mut work = scratch.lock();
+            let (before, work) = work.split_at_mut(u.len());
+            before.copy_from_slice(u);
             for (&(i, j), row) in layout.ends[places.clone()].iter().zip(u.chunks_exact_mut(d)) {
                 for ((u, a), b) in row.iter_mut().zip(over.row(i as usize)).zip(over.row(j as usize)) {
                     *u += sigma * (a - b);
                 }
             }
             let edges = &layout.edge[places.clone()];
-            penalty.prox_conjugate_rows(edges, &weight[places], sigma, u, &mut scratch.lock());
+            penalty.prox_conjugate_rows(edges, &weight[places], sigma, u, work);
+            u.iter_mut().zip(before.iter()).for_each(|(u, b)| *u = b + rho * (*u - b));
         });
     }
 }

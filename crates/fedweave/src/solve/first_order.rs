@@ -1,0 +1,73 @@
+//! The primal-dual method under the judge's eyes, and the decision to hand over to Newton's method.
+
+use super::judge::Judge;
+use super::step_ratio::StepRatio;
+use super::{PrimalDual, Settings, Solution, Start, second_order};
+use crate::problem::Problem;
+
+/// A look costs a few iterations, a fused problem more: looks are spaced by this share of the iterations done.
+const SPACING: f64 = 0.2;
+/// Numbers that may be read between two questions to the watcher.
+const QUIET: usize = 100_000_000;
+/// Newton's method takes about as much work as so many iterations; a longer tail is left to it.
+const TAIL: f64 = 2000.0;
+/// Before so many iterations nothing is known about the tail.
+const WARM_UP: usize = 300;
+
+/// Iterates until the judge is content; with `hybrid`, until Newton's method promises to be faster.
+pub fn run(problem: &Problem, settings: &Settings, start: Start, mut judge: Judge, hybrid: bool) -> Solution {
+    let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
+    let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation);
+    drop(start);
+    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
+    let mut tail = Tail::default();
+    let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
+    let name = if hybrid { "primal-dual and fusion" } else { "primal-dual" };
+    let mut iteration = 0;
+    loop {
+        if let Some(status) = judge.look(iteration, method.sight()) {
+            return judge.solution(status, iteration, name);
+        }
+        tail.see(iteration, judge.gap_over_allowed());
+        if hybrid && iteration >= WARM_UP && tail.length() > TAIL {
+            let sight = method.sight();
+            let start = Start { w: judge.w().clone(), u: sight.flow, step_ratio: sight.step_ratio };
+            drop(method);
+            return second_order::run(problem, settings, start, sight.sigma, judge, iteration);
+        }
+        let next = iteration + settings.check_every.max((SPACING * iteration as f64) as usize).max(1);
+        while iteration < next.min(settings.iterations_max) {
+            method.iterate();
+            iteration += 1;
+            if let Some(balance) = &mut balance {
+                balance.after(iteration, &mut method);
+            }
+            if iteration % tick_every == 0 && !judge.tick(iteration) {
+                break;
+            }
+        }
+    }
+}
+
+/// Guesses how many iterations are missing from how fast the gap shrinks.
+#[derive(Default)]
+struct Tail {
+    seen: Vec<(usize, f64)>,
+}
+
+impl Tail {
+    fn see(&mut self, iteration: usize, gap: Option<f64>) {
+        if let Some(gap) = gap {
+            self.seen.push((iteration, gap));
+        }
+    }
+
+    /// Infinite without any gap or any progress.
+    fn length(&self) -> f64 {
+        let (Some(&(now, gap)), Some(&(before, larger))) = (self.seen.last(), self.seen.iter().rev().nth(3)) else {
+            return f64::INFINITY;
+        };
+        let rate = (larger / gap).ln() / (now - before) as f64;
+        if rate > 0.0 { gap.ln().max(0.0) / rate } else { f64::INFINITY }
+    }
+}

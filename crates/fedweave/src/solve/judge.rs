@@ -1,0 +1,268 @@
+//! The judge: keeps the best point and the best bound seen, writes the history and decides when to stop.
+//!
+//! Methods offer points `(w, flow)`. The objective of the best models and the best lower bound on `min F` need not come
+//! from the same point; their difference is the certified gap.
+
+use super::newton::minimise_fused;
+use super::{Record, Settings, Solution, Status, Watch};
+use crate::certificate::{self, Kkt};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
+
+/// A point of a method.
+pub struct Sight {
+    /// Models, a row per node.
+    pub w: Matrix,
+    /// Flows in the domain of the conjugates, a row per edge.
+    pub flow: Matrix,
+    /// Edges whose flows are strictly inside: suggested for fusion.
+    pub fused: Vec<bool>,
+    /// The step of the dual.
+    pub sigma: f64,
+    /// Ratio of primal to dual steps.
+    pub step_ratio: f64,
+}
+
+/// A correction of the flows is worth a try when the residual is within this factor of the tolerance ...
+const PROMISING: f64 = 100.0;
+/// ... and otherwise each time the number of iterations has doubled.
+const FIRST_CORRECTION: usize = 80;
+/// Gaps this many times larger than allowed are far away.
+const FAR: f64 = 30.0;
+/// Most steps of conjugate gradients for one correction.
+const STEPS_MAX: usize = 2000;
+/// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
+const CHEAP: usize = 50_000_000;
+/// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
+const RIPE: f64 = 2.0;
+/// Fused problems are solved to this share of the tolerance.
+const FUSED_SHARE: f64 = 0.01;
+
+pub struct Judge<'a> {
+    problem: &'a Problem,
+    settings: &'a Settings,
+    watch: &'a mut dyn FnMut(&Record) -> Watch,
+    w: Option<Matrix>,
+    objective: f64,
+    u: Option<Matrix>,
+    /// The best lower bound on `min F`.
+    lower: f64,
+    /// The bound at the last look.
+    lower_before: f64,
+    kkt: Kkt,
+    step_ratio: f64,
+    history: Vec<Record>,
+    promising: f64,
+    next_correction: usize,
+    fuses: bool,
+    /// The last suggestion for fusion.
+    fused: Vec<bool>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(problem: &'a Problem, settings: &'a Settings, watch: &'a mut dyn FnMut(&Record) -> Watch) -> Self {
+        let none = Kkt { stationarity: f64::INFINITY, feasibility: 0.0, complementarity: 0.0 };
+        Judge {
+            problem,
+            settings,
+            watch,
+            w: None,
+            objective: f64::INFINITY,
+            u: None,
+            lower: f64::NEG_INFINITY,
+            lower_before: f64::NEG_INFINITY,
+            kkt: none,
+            step_ratio: 1.0,
+            history: Vec::new(),
+            promising: PROMISING * settings.tolerance,
+            next_correction: FIRST_CORRECTION,
+            fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
+            fused: Vec::new(),
+        }
+    }
+
+    /// The largest gap that the tolerance allows.
+    fn allowed(&self) -> f64 {
+        self.settings.tolerance * self.objective.abs().max(1.0)
+    }
+
+    /// A rigorous bound on `F(w) - min F` for the best `w`, if there is one.
+    pub fn gap(&self) -> Option<f64> {
+        let gap = self.objective - self.lower;
+        gap.is_finite().then(|| gap.max(4.0 * f64::EPSILON * self.objective.abs()))
+    }
+
+    /// The gap in units of what is allowed.
+    pub fn gap_over_allowed(&self) -> Option<f64> {
+        self.gap().map(|gap| gap / self.allowed())
+    }
+
+    /// Best models so far.
+    pub fn w(&self) -> &Matrix {
+        self.w.as_ref().expect("a point was looked at")
+    }
+
+    fn offer(&mut self, w: Matrix, objective: f64) {
+        if objective < self.objective || self.w.is_none() {
+            (self.w, self.objective) = (Some(w), objective);
+        }
+    }
+
+    fn offer_bound(&mut self, u: &Matrix, lower: f64) {
+        if lower > self.lower {
+            (self.u, self.lower) = (Some(u.clone()), lower);
+        }
+    }
+
+    /// Judges a point after so many iterations; `Some` ends the run.
+    pub fn look(&mut self, iteration: usize, sight: Sight) -> Option<Status> {
+        let problem = self.problem;
+        let objective = problem.objective(&sight.w);
+        if !objective.is_finite() && self.w.is_some() {
+            return Some(Status::Diverged);
+        }
+        self.kkt = certificate::kkt(problem, &sight.w, &sight.flow, objective);
+        self.step_ratio = sight.step_ratio;
+        if let Some(gap) = certificate::bound(problem, &sight.w, &sight.flow, objective) {
+            self.offer_bound(&sight.flow, objective - gap);
+        }
+        let Sight { w, flow, fused, sigma, .. } = sight;
+        if self.u.is_none() {
+            self.u = Some(flow.clone());
+        }
+        self.offer(w, objective);
+        self.fused = fused;
+        self.fuse(&flow);
+        let last = iteration >= self.settings.iterations_max;
+        self.correct(iteration, &flow, sigma, last);
+        self.record(iteration, &flow, sigma, last)
+    }
+
+    /// A better point from the nodes that the flows say are fused, once the flows are nearly good enough: while the lower bound
+    /// still improves by more than is allowed, no point will do.
+    fn fuse(&mut self, flow: &Matrix) {
+        let improved = std::mem::replace(&mut self.lower_before, self.lower);
+        let ripe = match self.lower > f64::NEG_INFINITY {
+            true => self.lower - improved <= RIPE * self.allowed(),
+            false => self.kkt.residual() <= self.promising,
+        };
+        if !self.fuses || !ripe || self.gap().is_some_and(|gap| gap <= self.allowed()) {
+            return;
+        }
+        let decrease_min = FUSED_SHARE * self.allowed();
+        let Some(w) = minimise_fused(self.problem, self.w(), &self.fused, decrease_min) else { return };
+        let objective = self.problem.objective(&w);
+        if objective < self.objective {
+            self.kkt = certificate::kkt(self.problem, &w, flow, objective);
+            self.offer(w, objective);
+        }
+    }
+
+    /// Corrects the flows, where that is the way to a bound and the time is right: it costs many iterations' work.
+    fn correct(&mut self, iteration: usize, flow: &Matrix, sigma: f64, last: bool) {
+        if self.gap().is_some_and(|gap| gap <= self.allowed()) {
+            return;
+        }
+        let residual = self.kkt.residual();
+        // Where flows prove nearly enough as they are, the iterations improve them faster.
+        let far = self.gap_over_allowed().is_none_or(|missing| missing > FAR);
+        let near = residual <= self.promising.max(self.settings.tolerance);
+        if last || (far && (near || iteration >= self.next_correction)) {
+            self.correct_now(iteration, flow, sigma);
+            let missing = self.gap_over_allowed().map_or(0.3, |missing| missing.powf(-0.5).clamp(0.1, 0.7));
+            self.promising = residual * missing;
+            self.next_correction = 2 * iteration.max(FIRST_CORRECTION);
+        }
+    }
+
+    fn correct_now(&mut self, iteration: usize, flow: &Matrix, sigma: f64) {
+        let steps_max = steps_max(self.problem, iteration);
+        let corrected = certificate::corrected_flows(self.problem, self.w(), flow, sigma, steps_max);
+        if let Some(gap) = certificate::bound(self.problem, self.w(), &corrected, self.objective) {
+            self.offer_bound(&corrected, self.objective - gap);
+        }
+    }
+
+    fn record(&mut self, iteration: usize, flow: &Matrix, sigma: f64, last: bool) -> Option<Status> {
+        let mut record = self.now(iteration);
+        let decision = (self.watch)(&record);
+        if (decision != Watch::Continue || self.stalled(&record)) && record.certified_gap.is_none() {
+            self.correct_now(iteration, flow, sigma);
+            record = self.now(iteration);
+        }
+        let status = match decision {
+            Watch::Stop(status) => Some(self.converged(&record).unwrap_or(status)),
+            Watch::Continue => self.converged(&record).or(last.then_some(Status::IterationLimit)),
+        };
+        self.history.push(record);
+        status
+    }
+
+    fn now(&self, iteration: usize) -> Record {
+        let (objective, certified_gap) = (self.objective, self.gap());
+        Record { iteration, objective, certified_gap, kkt: self.kkt, step_ratio: self.step_ratio }
+    }
+
+    /// Asks the watcher between two looks; false if it wants to stop.
+    pub fn tick(&mut self, iteration: usize) -> bool {
+        let now = self.now(iteration);
+        (self.watch)(&now) == Watch::Continue
+    }
+
+    fn converged(&self, record: &Record) -> Option<Status> {
+        let small = match record.certified_gap {
+            Some(gap) => gap <= self.allowed(),
+            None => record.kkt.residual() <= self.settings.tolerance,
+        };
+        if small {
+            return Some(Status::Converged);
+        }
+        self.stalled(record).then_some(Status::Stalled)
+    }
+
+    /// The objective hardly changed since the record before this one.
+    fn stalled(&self, record: &Record) -> bool {
+        let Some(limit) = self.settings.objective_decrease else { return false };
+        let Some(before) = self.history.iter().rev().find(|r| r.iteration < record.iteration) else { return false };
+        (before.objective - record.objective).abs() <= limit * record.objective.abs().max(1.0)
+    }
+
+    /// The last digits of the models: the objective is flat near its minimum, so models are less exact than the gap.
+    fn polish(&mut self) {
+        if !self.fuses || self.fused.is_empty() {
+            return;
+        }
+        if let Some(w) = minimise_fused(self.problem, self.w(), &self.fused, f64::EPSILON * self.objective.abs()) {
+            let objective = self.problem.objective(&w);
+            self.offer(w, objective);
+        }
+    }
+
+    pub fn solution(mut self, status: Status, iterations: usize, method: &'static str) -> Solution {
+        if status == Status::Converged {
+            self.polish();
+        }
+        let certified_gap = self.gap();
+        if let (Some(w), Some(u)) = (&self.w, &self.u) {
+            self.kkt = certificate::kkt(self.problem, w, u, self.objective);
+        }
+        Solution {
+            step_ratio: self.step_ratio,
+            status,
+            objective: self.objective,
+            certified_gap,
+            kkt: self.kkt,
+            iterations,
+            method,
+            w: self.w.expect("the loop looks before it stops"),
+            u: self.u.expect("the loop looks before it stops"),
+            history: self.history,
+        }
+    }
+}
+
+/// A correction may cost about half as much as the iterations so far, and more where it is cheap.
+fn steps_max(problem: &Problem, iteration: usize) -> usize {
+    let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
+    (iteration / 6).max(CHEAP / per_step.max(1)).clamp(30, STEPS_MAX)
+}

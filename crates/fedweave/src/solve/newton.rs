@@ -1,0 +1,176 @@
+//! Augmented Lagrangian with a semismooth Newton method inside: few, expensive, very accurate steps.
+//!
+//! An outer round minimises `psi` (see [`augmented`]) over `w` and takes the flows it finds as the new multipliers `u`. That is
+//! the proximal point method on the dual problem with step `sigma`: the larger `sigma`, the fewer rounds, and the harder
+//! their linear systems.
+
+mod augmented;
+mod direct;
+mod fusion;
+mod system;
+mod terms;
+
+use super::layout::Layout;
+use crate::graph::Graph;
+use crate::matrix::{Matrix, axpy, dot};
+use crate::parallel::ordered_sum;
+use crate::penalty::Penalty;
+pub use augmented::{Augmented, Point};
+pub use fusion::minimise_fused;
+pub use system::System;
+pub use terms::{Placed, Terms};
+
+/// The state of the method. Rows lie in the order of a [`Layout`].
+pub struct Newton<'a> {
+    a: Augmented<'a>,
+    system: System<'a>,
+    at: Point,
+    trial: Point,
+    /// Multipliers.
+    u: Matrix,
+    /// Center of the proximal term.
+    center: Matrix,
+    steps: usize,
+}
+
+/// Most products with the matrix for one Newton step.
+const PRODUCTS_MAX: usize = 500;
+/// Residuals of the linear systems relative to their right-hand sides, at most.
+const REDUCTION: f64 = 0.1;
+/// Share of the predicted decrease that a step must bring.
+const ARMIJO: f64 = 1e-4;
+const LENGTH_MIN: f64 = 1e-8;
+/// Changes of the value below this, relatively, are rounding.
+const ROUNDING: f64 = 1e-15;
+
+impl<'a> Newton<'a> {
+    /// Starts from models `w` and multipliers `u`. With a `graph` whose nodes are the places, factorisations are considered.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        terms: &'a dyn Terms,
+        penalty: &'a dyn Penalty,
+        layout: &'a Layout,
+        weight: &'a [f64],
+        graph: Option<&'a Graph>,
+        w: Matrix,
+        u: Matrix,
+        sigma: f64,
+    ) -> Self {
+        let mut a = Augmented::new(terms, penalty, layout, weight);
+        a.sigma = sigma;
+        let system = System::new(&a, w.rows(), graph);
+        let trial = Point::new(w.clone(), weight.len());
+        let (center, at) = (w.clone(), Point::new(w, weight.len()));
+        let mut newton = Newton { a, system, at, trial, u, center, steps: 0 };
+        newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
+        newton
+    }
+
+    /// Models.
+    pub fn w(&self) -> &Matrix {
+        &self.at.w
+    }
+
+    /// Flows: the multipliers of the next round, in the domain of the conjugates.
+    pub fn flow(&self) -> &Matrix {
+        &self.at.flow
+    }
+
+    /// True where the flow of the edge at a place is strictly inside the domain: its ends are fused.
+    pub fn is_inside(&self, place: usize) -> bool {
+        self.at.flow.row(place) == self.at.y.row(place)
+    }
+
+    /// The step of the dual.
+    pub fn sigma(&self) -> f64 {
+        self.a.sigma
+    }
+
+    /// Newton steps and products with their matrices so far.
+    pub fn work(&self) -> (usize, usize) {
+        (self.steps, self.system.products)
+    }
+
+    fn gradient_norm(&self) -> f64 {
+        norm(&self.at.gradient)
+    }
+
+    /// `|flow - u|`, how far the multipliers want to move.
+    fn moved(&self) -> f64 {
+        let (f, u) = (&self.at.flow, &self.u);
+        let distance2 = |e: usize| f.row(e).iter().zip(u.row(e)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        ordered_sum(f.rows(), f.cols(), distance2).sqrt()
+    }
+
+    /// One Newton step with backtracking. Returns the decrease that the step promised, zero where rounding ends all progress.
+    fn step(&mut self, reduction: f64) -> f64 {
+        self.steps += 1;
+        self.system.set(&self.a, &self.at);
+        self.system.solve(&self.a, &self.at, reduction, PRODUCTS_MAX);
+        let slope = inner(&self.at.gradient, &self.system.x);
+        if slope.is_nan() || slope >= 0.0 {
+            return 0.0;
+        }
+        let (before, rounding) = (self.gradient_norm(), ROUNDING * self.at.value.abs());
+        let mut length = 1.0;
+        while length > LENGTH_MIN {
+            self.trial.w.as_mut_slice().copy_from_slice(self.at.w.as_slice());
+            axpy(length, self.system.x.as_slice(), self.trial.w.as_mut_slice());
+            self.a.evaluate(&mut self.trial, &self.u, &self.center);
+            let decrease = self.at.value - self.trial.value;
+            if decrease >= -ARMIJO * length * slope - rounding {
+                // So near the minimum that rounding hides the decrease, the gradient decides.
+                let better = decrease > rounding || norm(&self.trial.gradient) < 0.5 * before;
+                if better || decrease >= 0.0 {
+                    std::mem::swap(&mut self.at, &mut self.trial);
+                }
+                return if better { -0.5 * slope } else { 0.0 };
+            }
+            length *= 0.5;
+        }
+        0.0
+    }
+
+    /// Newton steps until one promises a decrease of at most `decrease_min`.
+    pub fn minimise_to(&mut self, decrease_min: f64, steps_max: usize) {
+        for _ in 0..steps_max {
+            if self.gradient_norm() == 0.0 || self.step(REDUCTION) <= decrease_min {
+                break;
+            }
+        }
+    }
+
+    /// Newton steps until the gradient is small against the way that the multipliers want to move (or `floor`): the
+    /// accuracy that the round deserves. `curvature` makes the two comparable. `go_on` is asked before every step.
+    pub fn minimise(&mut self, curvature: f64, floor: f64, steps_max: usize, go_on: &mut dyn FnMut() -> bool) {
+        for _ in 0..steps_max {
+            let g = self.gradient_norm();
+            let deserved = 0.3 * (curvature / self.a.sigma).sqrt() * self.moved();
+            if g <= deserved.max(floor) || !go_on() || self.step(REDUCTION.min(g.sqrt())) == 0.0 {
+                break;
+            }
+        }
+    }
+
+    /// Takes the flows as multipliers, with a new step.
+    pub fn update(&mut self, sigma: f64) {
+        self.u.as_mut_slice().copy_from_slice(self.at.flow.as_slice());
+        self.center.as_mut_slice().copy_from_slice(self.at.w.as_slice());
+        self.a.sigma = sigma;
+        self.a.evaluate(&mut self.at, &self.u, &self.center);
+    }
+
+    /// The strength of the proximal term, for losses that are not strongly convex.
+    pub fn set_delta(&mut self, delta: f64) {
+        self.a.delta = delta;
+        self.a.evaluate(&mut self.at, &self.u, &self.center);
+    }
+}
+
+fn inner(a: &Matrix, b: &Matrix) -> f64 {
+    ordered_sum(a.rows(), a.cols(), |i| dot(a.row(i), b.row(i)))
+}
+
+fn norm(a: &Matrix) -> f64 {
+    inner(a, a).sqrt()
+}

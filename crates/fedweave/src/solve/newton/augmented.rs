@@ -1,0 +1,113 @@
+//! The augmented Lagrangian of `z = D w`, with the minimisation over `z` done:
+//!
+//! ```text
+//! psi(w) = sum_i L_i(w_i) + (delta / 2) |w - center|^2 + sum_e max_v [ v't_e - (lambda A_e phi)*(v) - |v - u_e|^2 / (2 sigma) ]
+//! ```
+//!
+//! with `t = D w`. The maximum is attained at `flow_e = prox*(y_e)`, `y = u + sigma t`, so the gradient is
+//! `grad L + delta (w - center) + D' flow` and a generalised Hessian `H + delta + sigma D' J D`, `J` the Jacobian of `prox*`.
+
+use super::terms::Terms;
+use crate::matrix::{Matrix, axpy};
+use crate::parallel::sum_over_blocks;
+use crate::penalty::Penalty;
+use crate::scratch::Scratch;
+use crate::solve::layout::Layout;
+
+/// What does not change while `psi` is minimised.
+pub struct Augmented<'a> {
+    pub terms: &'a dyn Terms,
+    pub penalty: &'a dyn Penalty,
+    pub layout: &'a Layout,
+    /// `lambda A_e` of the edge at each place.
+    pub weight: &'a [f64],
+    pub sigma: f64,
+    /// Strength of the proximal term.
+    pub delta: f64,
+    pub scratch: Scratch,
+}
+
+/// `psi` at a point, with its gradient and all that its Hessian needs.
+pub struct Point {
+    pub w: Matrix,
+    pub y: Matrix,
+    pub flow: Matrix,
+    pub gradient: Matrix,
+    pub value: f64,
+}
+
+impl Point {
+    pub fn new(w: Matrix, edges: usize) -> Self {
+        let (n, d) = (w.rows(), w.cols());
+        let (y, flow) = (Matrix::zeros(edges, d), Matrix::zeros(edges, d));
+        Point { w, y, flow, gradient: Matrix::zeros(n, d), value: f64::INFINITY }
+    }
+}
+
+impl<'a> Augmented<'a> {
+    pub fn new(terms: &'a dyn Terms, penalty: &'a dyn Penalty, layout: &'a Layout, weight: &'a [f64]) -> Self {
+        let scratch = Scratch::new(terms.work_len().max(4 * terms.dim()) + 2 * terms.dim());
+        Augmented { terms, penalty, layout, weight, sigma: 1.0, delta: 0.0, scratch }
+    }
+
+    /// Fills in everything that belongs to `point.w`.
+    pub fn evaluate(&self, point: &mut Point, u: &Matrix, center: &Matrix) {
+        let paid = self.evaluate_edges(&point.w, u, &mut point.y, &mut point.flow);
+        point.value = paid + self.evaluate_nodes(&point.w, center, &point.flow, &mut point.gradient);
+    }
+
+    fn evaluate_edges(&self, w: &Matrix, u: &Matrix, y: &mut Matrix, flow: &mut Matrix) -> f64 {
+        let (d, sigma) = (self.terms.dim(), self.sigma);
+        sum_over_blocks([y.as_mut_slice(), flow.as_mut_slice()], d, |start, [y, flow]| {
+            let places = start..start + y.len() / d;
+            let u = &u.as_slice()[places.start * d..places.end * d];
+            let rows = y.chunks_exact_mut(d).zip(u.chunks_exact(d));
+            for (&(i, j), (y, u)) in self.layout.ends[places.clone()].iter().zip(rows) {
+                for (((y, u), a), b) in y.iter_mut().zip(u).zip(w.row(i as usize)).zip(w.row(j as usize)) {
+                    *y = u + sigma * (a - b);
+                }
+            }
+            flow.copy_from_slice(y);
+            let (edges, weight) = (&self.layout.edge[places.clone()], &self.weight[places]);
+            self.penalty.prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
+            let mut sum = 0.0;
+            for k in 0..y.len() {
+                let moved = flow[k] - u[k];
+                sum += flow[k] * (y[k] - u[k]) - 0.5 * moved * moved;
+            }
+            sum / sigma - self.conjugates(edges, weight, flow)
+        })
+    }
+
+    fn conjugates(&self, edges: &[u32], weight: &[f64], flow: &[f64]) -> f64 {
+        if self.penalty.is_norm() {
+            return 0.0;
+        }
+        let rows = flow.chunks_exact(self.terms.dim());
+        edges.iter().zip(weight).zip(rows).map(|((&e, &a), u)| self.penalty.conjugate(e as usize, a, u)).sum()
+    }
+
+    fn evaluate_nodes(&self, w: &Matrix, center: &Matrix, flow: &Matrix, gradient: &mut Matrix) -> f64 {
+        let (d, delta) = (self.terms.dim(), self.delta);
+        sum_over_blocks([gradient.as_mut_slice()], d, |start, [gradient]| {
+            let mut sum = 0.0;
+            for (k, g) in gradient.chunks_exact_mut(d).enumerate() {
+                let place = start + k;
+                sum += self.terms.value_and_gradient(place, w.row(place), g);
+                self.add_divergence(flow, place, g);
+                for ((g, w), c) in g.iter_mut().zip(w.row(place)).zip(center.row(place)) {
+                    *g += delta * (w - c);
+                    sum += 0.5 * delta * (w - c) * (w - c);
+                }
+            }
+            sum
+        })
+    }
+
+    /// `out <- out + (D' flow)` at a place.
+    pub fn add_divergence(&self, flow: &Matrix, place: usize, out: &mut [f64]) {
+        for end in self.layout.at_node(place) {
+            axpy(f64::from(end.sign), flow.row(end.edge as usize), out);
+        }
+    }
+}

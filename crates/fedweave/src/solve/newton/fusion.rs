@@ -1,0 +1,93 @@
+//! Fusion: nodes joined by edges whose flows are strictly inside their balls have the same model. Merged, they leave a much
+//! smaller problem, whose answer is a better point than the iterate that suggested the merge.
+//!
+//! The merge is decided on the flows, not on a threshold for differences of models, and it is a suggestion: the answer
+//! is judged by objective and certificate like any other point, so a wrong merge costs time, never correctness, and the next
+//! suggestion may split what this one merged.
+
+use super::Newton;
+use super::terms::{Fused, Members};
+use crate::graph::Graph;
+use crate::graph::partition::Partition;
+use crate::matrix::{Matrix, axpy};
+use crate::problem::Problem;
+use crate::solve::layout::Layout;
+
+/// Newton steps for one fused problem.
+const STEPS_MAX: usize = 30;
+/// The augmented Lagrangian replaces a norm by a parabola nearer to zero than `weight / sigma`: so much nearer than the
+/// differences it meets.
+const SHARP: f64 = 1e3;
+
+/// Minimises `F` over models that are equal across the `fused` edges, from the means of `w`, until a Newton step
+/// promises less than `decrease_min`. `None` if no edge is fused.
+pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_min: f64) -> Option<Matrix> {
+    let (graph, n, d) = (problem.graph(), problem.nodes(), problem.dim());
+    let partition = Partition::of_edges(graph, |e| fused[e]);
+    if partition.len() == n {
+        return None;
+    }
+    let start = means(w, &partition);
+    let reduced = quotient(problem, &partition);
+    let layout = Layout::in_order(&reduced);
+    let members = Members::of(&partition, n);
+    let terms = Fused::new(problem.loss(), &members, &start);
+    let sigma = SHARP * steepness(&reduced, &start);
+    let u = Matrix::zeros(reduced.edges(), d);
+    let mut newton = Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), Some(&reduced), start, u, sigma);
+    // The flows that belong to the differences at the start.
+    newton.update(sigma);
+    newton.minimise_to(decrease_min, STEPS_MAX);
+    newton.update(sigma);
+    newton.minimise_to(decrease_min, STEPS_MAX);
+    let mut out = Matrix::zeros(n, d);
+    (0..n).for_each(|i| out.row_mut(i).copy_from_slice(newton.w().row(partition.part(i))));
+    Some(out)
+}
+
+/// The mean model of every part.
+fn means(w: &Matrix, partition: &Partition) -> Matrix {
+    let (sizes, mut means) = (partition.sizes(), Matrix::zeros(partition.len(), w.cols()));
+    for i in 0..w.rows() {
+        let part = partition.part(i);
+        axpy(1.0 / sizes[part] as f64, w.row(i), means.row_mut(part));
+    }
+    means
+}
+
+/// The graph of the parts; weights (with `lambda` in them) of parallel edges are added up.
+fn quotient(problem: &Problem, partition: &Partition) -> Graph {
+    let graph = problem.graph();
+    let parts_of = |e: usize| {
+        let (i, j) = graph.nodes_of(e);
+        (partition.part(i), partition.part(j))
+    };
+    let cut = (0..graph.edges()).map(|e| (parts_of(e), e)).filter(|((a, b), _)| a != b);
+    let mut cut: Vec<(usize, usize, f64)> =
+        cut.map(|((a, b), e)| (a.min(b), a.max(b), problem.edge_weights()[e])).collect();
+    // Stable: parallel edges are added in the order of the graph.
+    cut.sort_by_key(|edge| (edge.0, edge.1));
+    cut.dedup_by(|next, kept| {
+        let parallel = (next.0, next.1) == (kept.0, kept.1);
+        if parallel {
+            kept.2 += next.2;
+        }
+        parallel
+    });
+    Graph::new(partition.len(), &cut).expect("the parts of a graph make a graph")
+}
+
+/// The median of `weight / |difference|` over the edges.
+fn steepness(graph: &Graph, w: &Matrix) -> f64 {
+    let of = |e: usize| {
+        let (i, j) = graph.nodes_of(e);
+        let distance2: f64 = w.row(i).iter().zip(w.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+        graph.weight(e) / distance2.sqrt().max(f64::MIN_POSITIVE)
+    };
+    let mut all: Vec<f64> = (0..graph.edges()).map(of).collect();
+    if all.is_empty() {
+        return 1.0;
+    }
+    let middle = all.len() / 2;
+    *all.select_nth_unstable_by(middle, f64::total_cmp).1
+}

@@ -1,0 +1,183 @@
+//! The Newton system `(H + delta + sigma D' J D) x = -gradient` of an augmented Lagrangian: by a sparse factor where that is
+//! cheap, otherwise by conjugate gradients preconditioned with the diagonal blocks.
+
+use super::augmented::{Augmented, Point};
+use super::direct::Direct;
+use crate::graph::Graph;
+use crate::matrix::{Matrix, axpy, dot};
+use crate::parallel::{arena, for_blocks, for_pieces, sum_over_blocks};
+
+/// Hessians and factors of their diagonal blocks, one piece per place.
+pub struct System<'a> {
+    direct: Option<Direct<'a>>,
+    hessian_at: Vec<usize>,
+    hessian: Vec<f64>,
+    factor_at: Vec<usize>,
+    factor: Vec<f64>,
+    shift: Vec<f64>,
+    fresh: bool,
+    // Iterates of conjugate gradients.
+    pub x: Matrix,
+    r: Matrix,
+    z: Matrix,
+    p: Matrix,
+    product: Matrix,
+    flow: Matrix,
+    /// Products with the matrix so far.
+    pub products: usize,
+}
+
+impl<'a> System<'a> {
+    /// With a graph whose nodes are the places, a factorisation is considered.
+    pub fn new(a: &Augmented, n: usize, graph: Option<&'a Graph>) -> Self {
+        let d = a.terms.dim();
+        let (hessian_at, hessian) = arena(n, |p| a.terms.hessian_len(p));
+        let direct = graph.and_then(|graph| Direct::plan(graph, d));
+        let (factor_at, factor) = arena(n, |p| if direct.is_some() { 0 } else { a.terms.factor_len(p) });
+        let rows = || Matrix::zeros(n, d);
+        System {
+            direct,
+            hessian_at,
+            hessian,
+            factor_at,
+            factor,
+            shift: vec![0.0; n],
+            fresh: false,
+            x: rows(),
+            r: rows(),
+            z: rows(),
+            p: rows(),
+            product: rows(),
+            flow: Matrix::zeros(a.weight.len(), d),
+            products: 0,
+        }
+    }
+
+    /// The matrix at a point.
+    pub fn set(&mut self, a: &Augmented, point: &Point) {
+        if !(self.fresh && a.terms.is_quadratic()) {
+            for_pieces(&self.hessian_at, &mut self.hessian, |place, out| {
+                a.terms.hessian(place, point.w.row(place), out, &mut a.scratch.lock());
+            });
+            self.fresh = true;
+        }
+        if self.direct.is_some() {
+            return;
+        }
+        self.set_shift(a, point);
+        let (hessian_at, hessian, shift) = (&self.hessian_at, &self.hessian, &self.shift);
+        for_pieces(&self.factor_at, &mut self.factor, |place, out| {
+            let own = &hessian[hessian_at[place]..hessian_at[place + 1]];
+            a.terms.factor(place, own, shift[place], out, &mut a.scratch.lock());
+        });
+    }
+
+    /// The edges' share of the diagonal.
+    fn set_shift(&mut self, a: &Augmented, point: &Point) {
+        let stiffness = |e: usize| {
+            a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e))
+        };
+        let at = |place: usize| a.layout.at_node(place).iter().map(|end| stiffness(end.edge as usize)).sum::<f64>();
+        for_blocks(&mut self.shift, 1, |start, shift| {
+            shift.iter_mut().enumerate().for_each(|(k, s)| *s = (a.delta + at(start + k)).max(f64::MIN_POSITIVE));
+        });
+    }
+
+    /// `flow <- sigma J D v`.
+    fn edge_product(a: &Augmented, point: &Point, v: &Matrix, flow: &mut Matrix) {
+        let (d, sigma) = (a.terms.dim(), a.sigma);
+        for_blocks(flow.as_mut_slice(), d, |start, rows| {
+            let places = start..start + rows.len() / d;
+            for (&(i, j), row) in a.layout.ends[places.clone()].iter().zip(rows.chunks_exact_mut(d)) {
+                for ((r, x), y) in row.iter_mut().zip(v.row(i as usize)).zip(v.row(j as usize)) {
+                    *r = sigma * (x - y);
+                }
+            }
+            let y = &point.y.as_slice()[places.start * d..places.end * d];
+            let (edges, weight) = (&a.layout.edge[places.clone()], &a.weight[places]);
+            a.penalty.jacobian_rows(edges, weight, sigma, y, rows, &mut a.scratch.lock());
+        });
+    }
+
+    /// `sigma J D x` for the solution `x`: what it adds to the flows.
+    pub fn flow_of_solution(&self, a: &Augmented, point: &Point) -> Matrix {
+        let mut flow = Matrix::zeros(a.weight.len(), a.terms.dim());
+        Self::edge_product(a, point, &self.x, &mut flow);
+        flow
+    }
+
+    /// `product <- (H + delta + sigma D' J D) p`; returns `p'product`.
+    fn multiply(&mut self, a: &Augmented, point: &Point) -> f64 {
+        self.products += 1;
+        Self::edge_product(a, point, &self.p, &mut self.flow);
+        let (d, p, flow) = (a.terms.dim(), &self.p, &self.flow);
+        let (hessian_at, hessian) = (&self.hessian_at, &self.hessian);
+        sum_over_blocks([self.product.as_mut_slice()], d, |start, [product]| {
+            let mut sum = 0.0;
+            for (k, out) in product.chunks_exact_mut(d).enumerate() {
+                let (place, v) = (start + k, p.row(start + k));
+                a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
+                axpy(a.delta, v, out);
+                a.add_divergence(flow, place, out);
+                sum += dot(out, v);
+            }
+            sum
+        })
+    }
+
+    /// `z <- M^-1 r` after `x <- x + step p`, `r <- r - step product`; returns `r'z` and `r'r`.
+    fn advance(&mut self, a: &Augmented, step: f64) -> (f64, f64) {
+        let d = a.terms.dim();
+        let (p, product, shift) = (&self.p, &self.product, &self.shift);
+        let (factor_at, factor) = (&self.factor_at, &self.factor);
+        let tables = [self.x.as_mut_slice(), self.r.as_mut_slice(), self.z.as_mut_slice()];
+        let rz = sum_over_blocks(tables, d, |start, [x, r, z]| {
+            let (rows, mut work) = (start * d..start * d + x.len(), a.scratch.lock());
+            axpy(step, &p.as_slice()[rows.clone()], x);
+            axpy(-step, &product.as_slice()[rows], r);
+            z.copy_from_slice(r);
+            for (k, z) in z.chunks_exact_mut(d).enumerate() {
+                let place = start + k;
+                let own = &factor[factor_at[place]..factor_at[place + 1]];
+                a.terms.factor_solve(place, shift[place], own, z, &mut work);
+            }
+            dot(r, z)
+        });
+        let rr = sum_over_blocks([self.r.as_mut_slice()], d, |_, [r]| dot(r, r));
+        (rz, rr)
+    }
+
+    /// Solves for `x` with right-hand side `-gradient` until the residual is `reduction` times that; false if it ran out
+    /// of steps or the matrix is singular.
+    pub fn solve(&mut self, a: &Augmented, point: &Point, reduction: f64, steps_max: usize) -> bool {
+        if let Some(direct) = &mut self.direct {
+            return direct.solve(a, point, &self.hessian_at, &self.hessian, self.x.as_mut_slice());
+        }
+        let d = a.terms.dim();
+        self.x.as_mut_slice().fill(0.0);
+        self.p.as_mut_slice().fill(0.0);
+        self.product.as_mut_slice().fill(0.0);
+        self.r.as_mut_slice().iter_mut().zip(point.gradient.as_slice()).for_each(|(r, g)| *r = -g);
+        let (mut rz, rr) = self.advance(a, 0.0);
+        let goal = reduction * reduction * rr;
+        let mut beta = 0.0;
+        for _ in 0..steps_max {
+            let z = &self.z;
+            for_blocks(self.p.as_mut_slice(), d, |start, p| {
+                let z = &z.as_slice()[start * d..start * d + p.len()];
+                p.iter_mut().zip(z).for_each(|(p, z)| *p = z + beta * *p);
+            });
+            let curvature = self.multiply(a, point);
+            if !(curvature > 0.0 && rz.is_finite()) {
+                return false;
+            }
+            let (next, rr) = self.advance(a, rz / curvature);
+            if rr <= goal {
+                return true;
+            }
+            beta = next / rz;
+            rz = next;
+        }
+        false
+    }
+}

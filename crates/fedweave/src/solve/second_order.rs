@@ -1,0 +1,94 @@
+//! The augmented Lagrangian method under the judge's eyes.
+
+use super::judge::{Judge, Sight};
+use super::layout::Layout;
+use super::newton::{Newton, Placed};
+use super::{Settings, Solution, Start, Status};
+use crate::linalg::cholesky::packed_len;
+use crate::problem::Problem;
+
+/// Growth of the dual step from round to round.
+const GROWTH: f64 = 4.0;
+/// For smooth penalties there is nothing to be gained from small steps: rounds end after one or two.
+const SMOOTH: f64 = 1e6;
+const ROUNDS_MAX: usize = 60;
+const STEPS_PER_ROUND: usize = 40;
+/// Rounds without a smaller gap after which rounding is to blame.
+const PATIENCE: usize = 6;
+/// The proximal term, relative to the mean curvature of the losses.
+const PROXIMAL: f64 = 1e-9;
+
+/// Rounds of Newton's method from `start`; `done` iterations were spent before.
+pub fn run(
+    problem: &Problem,
+    settings: &Settings,
+    start: Start,
+    sigma: f64,
+    mut judge: Judge,
+    done: usize,
+) -> Solution {
+    let layout = Layout::in_order(problem.graph());
+    let weight: Vec<f64> = layout.edge.iter().map(|&e| problem.edge_weights()[e as usize]).collect();
+    let terms = Placed { loss: problem.loss(), node: &layout.node };
+    let (w, u) = (Layout::place(&start.w, &layout.node), Layout::place(&start.u, &layout.edge));
+    let smooth = problem.penalty().is_smooth();
+    let curvature = mean_curvature(problem, &start);
+    let sigma = if smooth { SMOOTH * (curvature + 2.0 * mean(&weight)) } else { sigma };
+    let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
+    newton.set_delta(PROXIMAL * curvature);
+    let (mut best, mut idle) = (f64::INFINITY, 0);
+    let name = if done > 0 { "primal-dual, fusion and Newton" } else { "Newton" };
+    for round in 0..ROUNDS_MAX {
+        let left = settings.iterations_max.saturating_sub(done + newton.work().0);
+        let iteration = |newton: &Newton| done + newton.work().0;
+        let sight = sight(&newton, &layout, start.step_ratio);
+        if let Some(status) = judge.look(iteration(&newton), sight) {
+            return judge.solution(status, iteration(&newton), name);
+        }
+        match judge.gap().filter(|gap| *gap < 0.9 * best) {
+            Some(gap) => (best, idle) = (gap, 0),
+            None => idle += 1,
+        }
+        if idle >= PATIENCE {
+            break;
+        }
+        if round > 0 {
+            newton.update(if smooth { sigma } else { GROWTH * newton.sigma() });
+        }
+        let floor = 1e-14 * curvature * (problem.nodes() as f64).sqrt();
+        let at = iteration(&newton);
+        newton.minimise(curvature, floor, STEPS_PER_ROUND.min(left), &mut || judge.tick(at));
+    }
+    let iterations = done + newton.work().0;
+    judge.solution(Status::Stalled, iterations, name)
+}
+
+fn sight(newton: &Newton, layout: &Layout, step_ratio: f64) -> Sight {
+    let mut fused = vec![false; layout.edge.len()];
+    layout.edge.iter().enumerate().for_each(|(place, &e)| fused[e as usize] = newton.is_inside(place));
+    Sight {
+        w: Layout::restore(newton.w(), &layout.node),
+        flow: Layout::restore(newton.flow(), &layout.edge),
+        fused,
+        sigma: newton.sigma(),
+        step_ratio,
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The mean of the diagonals of all Hessians.
+fn mean_curvature(problem: &Problem, start: &Start) -> f64 {
+    let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
+    let (mut work, mut sum) = (vec![0.0; loss.work_len()], vec![0.0; packed_len(d)]);
+    for node in 0..n {
+        let mut hessian = vec![0.0; loss.hessian_len(node)];
+        loss.hessian(node, start.w.row(node), &mut hessian, &mut work);
+        loss.add_hessian(node, &hessian, &mut sum);
+    }
+    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
+    let mean = trace / (n * d) as f64;
+    if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
+}
