@@ -8,8 +8,8 @@
 //!
 //! where `t = D w`; every bracket is non-negative. [`Loss::fenchel_gap`] bounds the first kind by construction, so the
 //! quality of the flows decides how small the bound is, never whether it holds. The flows of an iterate are usually much
-//! worse than its models: before judging, they are corrected by one semismooth Newton step of the dual
-//! ([`corrected_flows`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
+//! worse than its models: before judging, they are corrected by a few semismooth Newton steps of the dual
+//! ([`corrected`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
 //! domain of the conjugates.
 //!
 //! What rounding leaves outside the domain of `L_i*` is charged at [`RADIUS`] times the scale of `w`: the bound
@@ -17,13 +17,13 @@
 
 use crate::graph::partition::Partition;
 use crate::loss::FenchelGap;
-use crate::matrix::{Matrix, axpy, dot, norm2};
+use crate::matrix::{Matrix, dot, norm2};
 use crate::parallel::{ordered_fold, ordered_map, ordered_sum};
 use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 use crate::solve::layout::Layout;
-use crate::solve::newton::{Augmented, Placed, Point, System};
+use crate::solve::newton::{Newton, Placed};
 
 #[cfg(doc)]
 use crate::loss::Loss;
@@ -32,6 +32,8 @@ use crate::loss::Loss;
 pub const RADIUS: f64 = 1e3;
 /// The largest share of the charge for rounding in a certificate, relative to `max(1, |F|)`.
 const CHARGE_MAX: f64 = 1e-7;
+/// Newton steps of one correction.
+const CORRECTIONS_MAX: usize = 6;
 /// A residue is rounding, or what an iterative solver leaves, if it is this small against what it is made of.
 const RESIDUE_MAX: f64 = 1e-6;
 
@@ -101,6 +103,17 @@ fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
 
 /// The bound for given models and flows; `None` if the flows prove nothing.
 pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Option<f64> {
+    bound_with(problem, w, u, objective, |i, w, v, work| problem.loss().fenchel_gap(i, w, v, work))
+}
+
+/// [`bound`] with another way to bound the brackets of the nodes.
+pub fn bound_with(
+    problem: &Problem,
+    w: &Matrix,
+    u: &Matrix,
+    objective: f64,
+    node_gap: impl Fn(usize, &[f64], &[f64], &mut [f64]) -> FenchelGap + Sync,
+) -> Option<f64> {
     let (loss, d) = (problem.loss(), problem.dim());
     let scratch = Scratch::new(loss.work_len() + 4 * d);
     let fenchel = |i: usize| -> FenchelGap {
@@ -112,7 +125,7 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
             v.fill(0.0)
         }
         v.iter_mut().for_each(|v| *v = -*v);
-        loss.fenchel_gap(i, w.row(i), v, work)
+        node_gap(i, w.row(i), v, work)
     };
     let gaps = ordered_map(problem.nodes(), fenchel);
     let radius = RADIUS * (1.0 + w.max_row_norm());
@@ -150,41 +163,22 @@ pub fn bound(problem: &Problem, w: &Matrix, u: &Matrix, objective: f64) -> Optio
     (charge <= allowed && gap.is_finite() && (0..problem.nodes()).all(honest)).then_some(gap)
 }
 
-/// The best bound that `w`, `u` and their corrections prove; `steps_max` limits the work of one correction.
-pub fn certify(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, objective: f64, steps_max: usize) -> Option<f64> {
-    if problem.lambda() == 0.0 || problem.graph().edges() == 0 {
-        return bound(problem, w, u, objective);
-    }
-    let corrected = corrected_flows(problem, w, u, sigma, steps_max);
-    let bounds = [bound(problem, w, u, objective), bound(problem, w, &corrected, objective)];
-    bounds.into_iter().flatten().reduce(f64::min)
-}
-
-/// One semismooth Newton step of the dual from `(w, u)`: with `u~ = prox*(u + sigma D w)`, `J` its Jacobian and `r = grad L(w) + D'u~`,
-/// solve `(H + sigma D'J D) x = -r`; the flows `u~ + sigma J D x` then leave `-H_i x_i` at node `i`, which is in
-/// the row space of its data.
-pub fn corrected_flows(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, steps_max: usize) -> Matrix {
+/// A point with better flows, by a few semismooth Newton steps from `w` on the augmented Lagrangian with multipliers `u`: the flow
+/// out of a node ends up in the row space of its data (a Newton step `x` leaves `-H_i x_i` there). `products_max` limits
+/// the work.
+pub fn corrected(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, products_max: usize) -> (Matrix, Matrix) {
     let layout = Layout::in_order(problem.graph());
     let terms = Placed { loss: problem.loss(), node: &layout.node };
-    let mut lagrangian = Augmented::new(&terms, problem.penalty(), &layout, problem.edge_weights());
-    lagrangian.sigma = sigma;
-    let mut point = Point::new(w.clone(), problem.graph().edges());
-    lagrangian.evaluate(&mut point, u, w);
-    // Nodes on their own have no part in the flows.
-    (0..problem.nodes()).filter(|&i| !problem.is_coupled(i)).for_each(|i| point.gradient.row_mut(i).fill(0.0));
-    // What is left of the system's residual is charged by the radius: a tenth of what a certificate allows.
+    let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
+    let mut newton = Newton::new(&terms, penalty, &layout, weights, Some(graph), w.clone(), u.clone(), sigma);
+    // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.
     let objective = problem.objective(w).abs().max(1.0);
     let charged = RADIUS * (1.0 + w.max_row_norm()) * (problem.nodes() as f64).sqrt();
-    let (wanted, size) = (0.1 * CHARGE_MAX * objective / charged, norm2(point.gradient.as_slice()));
-    let mut system = System::new(&lagrangian, problem.nodes(), Some(problem.graph()));
-    if size > wanted {
-        system.set(&lagrangian, &point);
-        system.solve(&lagrangian, &point, (wanted / size).max(1e-15), steps_max);
-    }
-    let mut flows = system.flow_of_solution(&lagrangian, &point);
-    axpy(1.0, point.flow.as_slice(), flows.as_mut_slice());
+    let wanted = 0.1 * CHARGE_MAX * objective / charged;
+    newton.minimise_gradient(wanted, CORRECTIONS_MAX, products_max);
+    let mut flows = newton.corrected_flow();
     shrink_into_domain(problem, &mut flows);
-    flows
+    (newton.w().clone(), flows)
 }
 
 /// Scales the flows of every component until all are in the domain; that keeps the flows out of nodes in the row spaces.

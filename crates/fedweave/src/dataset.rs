@@ -140,6 +140,12 @@ impl Dataset {
         mapped
     }
 
+    /// The dataset with `by(row)` added to the labels.
+    pub fn shift_labels(mut self, by: impl Fn(usize) -> f64) -> Dataset {
+        self.y.iter_mut().enumerate().for_each(|(row, y)| *y += by(row));
+        self
+    }
+
     /// The dataset with every label replaced by `f` of it.
     pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
         self.y.iter_mut().for_each(|y| *y = f(*y));

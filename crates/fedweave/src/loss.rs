@@ -16,10 +16,11 @@ mod poisson;
 mod quantile;
 mod rows;
 mod smooth;
+mod soft_kink;
 mod squared;
 mod squared_hinge;
 
-use crate::matrix::{dot, norm2};
+use crate::matrix::{Matrix, dot, norm2};
 
 pub use absolute::absolute;
 pub use family::{Family, LossOptions, LossSpec, NodeWeight};
@@ -33,6 +34,7 @@ pub use poisson::Poisson;
 pub use quantile::quantile;
 pub use rows::LossRows;
 pub use smooth::{Pointwise, Smooth};
+use soft_kink::SoftKink;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
 
@@ -139,6 +141,20 @@ pub trait Loss: Send + Sync {
         }
     }
 
+    /// True if [`softened`](Loss::softened) is there.
+    fn softens(&self) -> bool {
+        false
+    }
+    /// For losses with kinks: the smooth augmented Lagrangian in the slopes `beta`, one per row, with step `sigma`.
+    fn softened(&self, _beta: &[f64], _sigma: f64) -> Option<Box<dyn Loss>> {
+        None
+    }
+    /// For losses with kinks: the slopes that the augmented Lagrangian finds at `w`, from `beta` (none at the beginning).
+    fn update_slopes(&self, _w: &Matrix, _sigma: f64, _beta: &mut Vec<f64>) {}
+    /// [`fenchel_gap`](Loss::fenchel_gap) with given slopes of all rows.
+    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], _beta: &[f64], work: &mut [f64]) -> FenchelGap {
+        self.fenchel_gap(node, w, v, work)
+    }
     /// False for losses with kinks.
     fn has_hessian(&self) -> bool {
         true

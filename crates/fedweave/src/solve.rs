@@ -10,6 +10,7 @@ mod local;
 pub(crate) mod newton;
 mod primal_dual;
 mod second_order;
+mod softened;
 mod step_ratio;
 
 use crate::certificate::Kkt;
@@ -194,7 +195,10 @@ enum Plan {
 fn choose(problem: &Problem, solver: Solver) -> Plan {
     match solver {
         Solver::PrimalDual => Plan::PrimalDual,
-        _ if !problem.loss().has_hessian() => Plan::PrimalDual,
+        _ if !problem.loss().has_hessian() => match problem.loss().softens() {
+            true => Plan::Hybrid,
+            false => Plan::PrimalDual,
+        },
         Solver::Newton => Plan::Newton,
         Solver::Auto if problem.penalty().is_smooth() => Plan::Newton,
         Solver::Auto => Plan::Hybrid,

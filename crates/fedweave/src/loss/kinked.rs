@@ -12,9 +12,9 @@
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::cholesky;
-use crate::matrix::{axpy, dot, norm2};
+use crate::matrix::{Matrix, axpy, dot, norm2};
 
-use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, positive_part};
+use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Smooth, SoftKink, positive_part};
 
 /// The loss of all nodes with slopes `low` and `high`.
 #[derive(Debug, Clone)]
@@ -43,6 +43,29 @@ impl Kinked {
 
     fn pointwise(&self, s: f64, y: f64) -> f64 {
         (self.low * (s - y)).max(self.high * (s - y))
+    }
+
+    /// The gap that slopes `g` (times shares) in the box prove, with the ridge at `z`.
+    fn gap_in_samples(
+        &self,
+        node: usize,
+        w: &[f64],
+        v: &[f64],
+        z: &[f64],
+        rho: &mut [f64],
+        g: impl Fn(usize) -> f64,
+    ) -> FenchelGap {
+        self.rows.ridge_gradient(z, rho);
+        let mut conjugate = self.rows.ridge_value(z);
+        for (r, (x, y, _)) in self.rows.iter(node).enumerate() {
+            axpy(g(r), x, rho);
+            conjugate += g(r) * y;
+        }
+        let (value, along) = (self.value(node, w), dot(rho, w));
+        let rounding = 8.0 * f64::EPSILON * (value.abs() + conjugate.abs() + along.abs());
+        rho.iter_mut().zip(v).for_each(|(r, v)| *r = v - *r);
+        let slope = dot(rho, z) - dot(rho, w);
+        FenchelGap { gap: positive_part(value + conjugate - along) + rounding, residue: norm2(rho), slope }
     }
 
     /// Minimises `L(z) + shift |z|^2 / 2 - b'z`, starting from `z`; leaves `g` in the first `m` entries of `work`.
@@ -304,6 +327,27 @@ impl Loss for Kinked {
         }
     }
 
+    fn softens(&self) -> bool {
+        true
+    }
+
+    fn softened(&self, beta: &[f64], sigma: f64) -> Option<Box<dyn Loss>> {
+        let mut rows = self.rows.clone();
+        rows.data = rows.data.shift_labels(|row| -beta[row] / sigma);
+        Some(Box::new(Smooth::with_rows(SoftKink { low: self.low, high: self.high, sigma }, rows)))
+    }
+
+    fn update_slopes(&self, w: &Matrix, sigma: f64, beta: &mut Vec<f64>) {
+        let data = &self.rows.data;
+        beta.resize(data.len(), 0.0);
+        for node in 0..data.nodes() {
+            for row in data.rows(node) {
+                let slope = beta[row] + sigma * (dot(data.x(row), w.row(node)) - data.y()[row]);
+                beta[row] = slope.clamp(self.low, self.high);
+            }
+        }
+    }
+
     fn has_hessian(&self) -> bool {
         false
     }
@@ -369,17 +413,15 @@ impl Loss for Kinked {
         z.copy_from_slice(w);
         self.minimise_tilted(node, v, z, work);
         let g = &work[d..d + self.rows.data.rows(node).len()];
-        self.rows.ridge_gradient(z, rho);
-        let mut conjugate = self.rows.ridge_value(z);
-        for ((x, y, _), g) in self.rows.iter(node).zip(g) {
-            axpy(*g, x, rho);
-            conjugate += g * y;
+        self.gap_in_samples(node, w, v, z, rho, |r| g[r])
+    }
+
+    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], beta: &[f64], work: &mut [f64]) -> FenchelGap {
+        if !self.has_rows(node) {
+            return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
         }
-        let (value, along) = (self.value(node, w), dot(rho, w));
-        let rounding = 8.0 * f64::EPSILON * (value.abs() + conjugate.abs() + along.abs());
-        rho.iter_mut().zip(v).for_each(|(r, v)| *r = v - *r);
-        let slope = dot(rho, z) - dot(rho, w);
-        FenchelGap { gap: positive_part(value + conjugate - along) + rounding, residue: norm2(rho), slope }
+        let first = self.rows.data.rows(node).start;
+        self.gap_in_samples(node, w, v, w, &mut work[..w.len()], |r| self.rows.share[first + r] * beta[first + r])
     }
 
     /// The step of the proximal point method: zero exactly where `-flow` is a subgradient at `w`.

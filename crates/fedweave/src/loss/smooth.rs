@@ -60,8 +60,12 @@ impl<P: Pointwise> Smooth<P> {
         if let Some(row) = data.y().iter().position(|&y| !family.accepts(y)) {
             return Err(Error::Label { row, label: data.y()[row], loss: P::NAME, needs: P::LABELS });
         }
-        let rows = LossRows::new(data, options)?;
-        Ok(Smooth { rows, family, hessians: OnceLock::new() })
+        Ok(Self::with_rows(family, LossRows::new(data, options)?))
+    }
+
+    /// The loss on rows that were checked before.
+    pub fn with_rows(family: P, rows: LossRows) -> Self {
+        Smooth { rows, family, hessians: OnceLock::new() }
     }
 
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.

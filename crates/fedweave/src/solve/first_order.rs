@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use super::step_ratio::StepRatio;
-use super::{PrimalDual, Settings, Solution, Start, second_order};
+use super::{PrimalDual, Settings, Solution, Start, second_order, softened};
 use crate::problem::Problem;
 
 /// A look costs a few iterations, a fused problem more: looks are spaced by this share of the iterations done.
@@ -33,7 +33,10 @@ pub fn run(problem: &Problem, settings: &Settings, start: Start, mut judge: Judg
             let sight = method.sight();
             let start = Start { w: judge.w().clone(), u: sight.flow, step_ratio: sight.step_ratio };
             drop(method);
-            return second_order::run(problem, settings, start, sight.sigma, judge, iteration);
+            return match problem.loss().has_hessian() {
+                true => second_order::run(problem, settings, start, sight.sigma, judge, iteration),
+                false => softened::run(problem, settings, start, sight.sigma, judge, iteration),
+            };
         }
         let next = iteration + settings.check_every.max((SPACING * iteration as f64) as usize).max(1);
         while iteration < next.min(settings.iterations_max) {

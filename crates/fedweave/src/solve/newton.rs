@@ -152,6 +152,46 @@ impl<'a> Newton<'a> {
         }
     }
 
+    /// Newton steps as long as they bring anything.
+    pub fn minimise_steps(&mut self, steps_max: usize, go_on: &mut dyn FnMut() -> bool) {
+        for _ in 0..steps_max {
+            if self.gradient_norm() == 0.0 || !go_on() || self.step(1e-3) == 0.0 {
+                break;
+            }
+        }
+    }
+
+    /// Newton steps until the gradient is `wanted`. Full steps: near the minimum the gradient is a better guide than the value.
+    pub fn minimise_gradient(&mut self, wanted: f64, steps_max: usize, products_max: usize) {
+        let budget = self.system.products + products_max;
+        for _ in 0..steps_max {
+            let size = self.gradient_norm();
+            let left = budget.saturating_sub(self.system.products);
+            if size <= wanted || left == 0 || !size.is_finite() {
+                return;
+            }
+            self.steps += 1;
+            self.system.set(&self.a, &self.at);
+            self.system.solve(&self.a, &self.at, (wanted / size).max(1e-15), left);
+            self.trial.w.as_mut_slice().copy_from_slice(self.at.w.as_slice());
+            axpy(1.0, self.system.x.as_slice(), self.trial.w.as_mut_slice());
+            self.a.evaluate(&mut self.trial, &self.u, &self.center);
+            let reached = norm(&self.trial.gradient);
+            if reached.is_nan() || reached >= size {
+                return;
+            }
+            std::mem::swap(&mut self.at, &mut self.trial);
+            self.system.forget();
+        }
+    }
+
+    /// The flows after one more linear step: those of the last one that was tried and not taken.
+    pub fn corrected_flow(&self) -> Matrix {
+        let mut flow = self.system.flow_of_solution(&self.a, &self.at);
+        axpy(1.0, self.at.flow.as_slice(), flow.as_mut_slice());
+        flow
+    }
+
     /// Takes the flows as multipliers, with a new step.
     pub fn update(&mut self, sigma: f64) {
         self.u.as_mut_slice().copy_from_slice(self.at.flow.as_slice());

@@ -5,6 +5,7 @@ use super::layout::Layout;
 use super::newton::{Newton, Placed};
 use super::{Settings, Solution, Start, Status};
 use crate::linalg::cholesky::packed_len;
+use crate::matrix::Matrix;
 use crate::problem::Problem;
 
 /// Growth of the dual step from round to round.
@@ -32,7 +33,7 @@ pub fn run(
     let terms = Placed { loss: problem.loss(), node: &layout.node };
     let (w, u) = (Layout::place(&start.w, &layout.node), Layout::place(&start.u, &layout.edge));
     let smooth = problem.penalty().is_smooth();
-    let curvature = mean_curvature(problem, &start);
+    let curvature = mean_curvature(problem, &start.w);
     let sigma = if smooth { SMOOTH * (curvature + 2.0 * mean(&weight)) } else { sigma };
     let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
     newton.set_delta(PROXIMAL * curvature);
@@ -80,12 +81,12 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// The mean of the diagonals of all Hessians.
-fn mean_curvature(problem: &Problem, start: &Start) -> f64 {
+pub fn mean_curvature(problem: &Problem, w: &Matrix) -> f64 {
     let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
     let (mut work, mut sum) = (vec![0.0; loss.work_len()], vec![0.0; packed_len(d)]);
     for node in 0..n {
         let mut hessian = vec![0.0; loss.hessian_len(node)];
-        loss.hessian(node, start.w.row(node), &mut hessian, &mut work);
+        loss.hessian(node, w.row(node), &mut hessian, &mut work);
         loss.add_hessian(node, &hessian, &mut sum);
     }
     let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();

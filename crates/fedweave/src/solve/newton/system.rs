@@ -99,6 +99,11 @@ impl<'a> System<'a> {
         });
     }
 
+    /// The solution belongs to another point now.
+    pub fn forget(&mut self) {
+        self.x.as_mut_slice().fill(0.0);
+    }
+
     /// `sigma J D x` for the solution `x`: what it adds to the flows.
     pub fn flow_of_solution(&self, a: &Augmented, point: &Point) -> Matrix {
         let mut flow = Matrix::zeros(a.weight.len(), a.terms.dim());

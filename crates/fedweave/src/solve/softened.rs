@@ -1,0 +1,64 @@
+//! Losses with kinks: their slopes become multipliers, next to the flows, and Newton's method sees smooth losses only.
+//!
+//! A round minimises over `w` with softened losses ([`Loss::softened`]), then takes the slopes and flows it finds as the
+//! new multipliers. At the end the slopes are a dual point in sample space, which the certificate asks for.
+
+use super::judge::{Judge, Sight};
+use super::layout::Layout;
+use super::newton::{Newton, Placed};
+use super::{Settings, Solution, Start, Status};
+use crate::certificate;
+use crate::matrix::Matrix;
+use crate::problem::Problem;
+
+#[cfg(doc)]
+use crate::loss::Loss;
+
+const ROUNDS_MAX: usize = 60;
+const STEPS_PER_ROUND: usize = 60;
+const GROWTH: f64 = 2.0;
+/// The first step for slopes.
+const SLOPE_STEP: f64 = 1.0;
+/// Rounds without a smaller gap or residual after which rounding is to blame.
+const PATIENCE: usize = 8;
+
+/// Rounds from `start`; `done` iterations were spent before.
+pub fn run(problem: &Problem, settings: &Settings, start: Start, sigma: f64, mut judge: Judge, done: usize) -> Solution {
+    let layout = Layout::in_order(problem.graph());
+    let (mut w, mut u, mut beta) = (start.w, start.u, Vec::new());
+    let (mut sigma, mut slope_step, mut iterations) = (sigma, SLOPE_STEP, done);
+    let (mut best, mut idle) = (f64::INFINITY, 0);
+    problem.loss().update_slopes(&w, slope_step, &mut beta);
+    for _ in 0..ROUNDS_MAX {
+        let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
+        let terms = Placed { loss: &*loss, node: &layout.node };
+        let (weights, graph) = (problem.edge_weights(), Some(problem.graph()));
+        let mut newton = Newton::new(&terms, problem.penalty(), &layout, weights, graph, w, u, sigma);
+        newton.set_delta(1e-9);
+        let at = iterations;
+        newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));
+        iterations += newton.work().0;
+        (w, u) = (newton.w().clone(), newton.flow().clone());
+        problem.loss().update_slopes(&w, slope_step, &mut beta);
+        let objective = problem.objective(&w);
+        let node_gap = |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| problem.loss().fenchel_gap_at(i, w, v, &beta, work);
+        if let Some(gap) = certificate::bound_with(problem, &w, &u, objective, node_gap) {
+            judge.offer_bound(&u, objective - gap);
+        }
+        let sight = sight(&w, &u, sigma, start.step_ratio);
+        if let Some(status) = judge.look(iterations, sight) {
+            return judge.solution(status, iterations, "primal-dual and Newton");
+        }
+        let residual = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
+        (best, idle) = if residual < 0.9 * best { (residual, 0) } else { (best, idle + 1) };
+        if idle >= PATIENCE {
+            break;
+        }
+        (sigma, slope_step) = (GROWTH * sigma, GROWTH * slope_step);
+    }
+    judge.solution(Status::Stalled, iterations, "primal-dual and Newton")
+}
+
+fn sight(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Sight {
+    Sight { w: w.clone(), flow: u.clone(), fused: vec![false; u.rows()], sigma, step_ratio }
+}
