@@ -234,7 +234,7 @@ impl Compared {
             loss: self.plan.family.to_string(),
             penalty: self.plan.raw.penalty.clone().unwrap_or_else(|| "norm2".into()),
             lambda: networked.lambda.unwrap_or(f64::NAN),
-            solver: "primal-dual".into(),
+            solver: "auto".into(),
             dim: networked.w.cols(),
             nodes: self.input.names.len(),
             edges: self.input.graph.edges(),

@@ -161,7 +161,7 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
-    /// auto or primal-dual [default: auto]
+    /// auto, primal-dual or newton; -v says what auto chose and why [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,
@@ -185,6 +185,10 @@ pub struct RawConfig {
     #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_ratio: Option<f64>,
+    /// Relaxation of primal-dual steps, between 0 and 2; 1 is the paper's [default: 1.8]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solver", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relaxation: Option<f64>,
     /// Number of threads; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Solver", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,6 +210,10 @@ pub struct RawConfig {
     #[arg(long, help_heading = "Output")]
     #[serde(skip_serializing_if = "is_false")]
     pub json: bool,
+    /// Say on stderr what the solver chose, and why
+    #[arg(long, short, help_heading = "Output")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub verbose: bool,
     /// Title of the report
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,7 +289,8 @@ impl RawConfig {
 
     /// The settings as a config file; where results go is up to the next run.
     pub fn to_toml(&self) -> Result<String> {
-        let again = RawConfig { out: None, overwrite: false, json: false, resume: None, ..self.clone() };
+        let again =
+            RawConfig { out: None, overwrite: false, json: false, verbose: false, resume: None, ..self.clone() };
         Ok(toml::to_string(&again)?)
     }
 }

@@ -138,6 +138,9 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     let limit = time_left(&plan, started);
     let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
     let solution = solve(&problem, &plan.settings, start, &mut |record| watcher.see(record));
+    if plan.raw.verbose {
+        eprintln!("solver: {} ({})", solution.choice.method, solution.choice.reason);
+    }
     let seconds = watcher.finish();
     let mut parameters = solution.w.clone();
     match (&scaling, &loss) {

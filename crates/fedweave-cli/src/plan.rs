@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use fedweave::matrix::Matrix;
 use fedweave::penalty::{Block, Blocks, Norm1, Norm2, NormInf, Penalty, Quadratic, SquaredNorm};
-use fedweave::solve::Settings;
+use fedweave::solve::{Settings, Solver};
 use fedweave::split::{Share, SplitRule, SplitSpec};
 use fedweave::tune::Rule;
 use fedweave_io::{Input, InputSpec, Metric, MissingPolicy, TargetKind};
@@ -97,7 +97,6 @@ impl Plan {
             raw.lambda_rule.as_deref(),
             &[("minimum", Rule::Minimum), ("one-se", Rule::OneStandardError)],
         )?;
-        choice("--solver", raw.solver.as_deref(), &[("auto", ()), ("primal-dual", ())])?;
         let options = LossOptions { ridge: ridges[0], spare_last: intercept, node_weight };
         let split = split(&raw, compare, lambda.is_none())?;
         let plan = Plan {
@@ -314,13 +313,22 @@ fn settings(raw: &RawConfig) -> Result<Settings> {
     if let Some(ratio) = raw.step_ratio {
         ensure!(ratio > 0.0 && ratio.is_finite(), "--step-ratio {ratio}: must be positive");
     }
+    let solvers = [("auto", Solver::Auto), ("primal-dual", Solver::PrimalDual), ("newton", Solver::Newton)];
     Ok(Settings {
         tolerance,
+        solver: choice("--solver", raw.solver.as_deref(), &solvers)?,
+        relaxation: relaxation(raw.relaxation)?,
         iterations_max: raw.max_iterations.unwrap_or(default.iterations_max),
         objective_decrease: raw.objective_decrease,
         step_ratio: raw.step_ratio,
         ..default
     })
+}
+
+fn relaxation(raw: Option<f64>) -> Result<f64> {
+    let value = raw.unwrap_or(Settings::default().relaxation);
+    ensure!(value > 0.0 && value < 2.0, "--relaxation {value}: must be between 0 and 2");
+    Ok(value)
 }
 
 /// Rows are held out for `compare`, to choose `lambda`, and wherever they are asked for.

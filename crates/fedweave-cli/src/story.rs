@@ -25,7 +25,8 @@ pub fn summary(fit: &Fit) -> Value {
     let notices = &fit.input.notices;
     json!({
         "status": status_name(s.status),
-        "solver": "primal-dual",
+        "solver": s.choice.method,
+        "solver_reason": s.choice.reason,
         "nodes": fit.input.names.len(),
         "edges": fit.input.graph.edges(),
         "rows": fit.rows_trained,
@@ -297,7 +298,7 @@ fn what(fit: &Fit) -> report::What {
         loss: loss_name(&fit.loss),
         penalty: fit.penalty.into(),
         lambda: fit.lambda,
-        solver: "primal-dual".into(),
+        solver: fit.solution.choice.method.clone(),
         dim: fit.solution.w.cols(),
         nodes: fit.input.names.len(),
         edges: fit.input.graph.edges(),

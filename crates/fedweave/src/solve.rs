@@ -18,8 +18,8 @@ use crate::matrix::Matrix;
 use crate::problem::Problem;
 
 pub use attained::nodes_without_minimiser;
-pub use local::minimise_local;
 use judge::{Judge, Sight};
+pub use local::minimise_local;
 pub use primal_dual::PrimalDual;
 
 /// When to stop and how to step.
@@ -104,8 +104,8 @@ pub struct Solution {
     pub kkt: Kkt,
     /// Iterations done.
     pub iterations: usize,
-    /// The method that found it, in a word or two.
-    pub method: &'static str,
+    /// The method that found it, and why it was chosen.
+    pub choice: Choice,
     /// Ratio of primal to dual steps at the end, a good start for a similar problem.
     pub step_ratio: f64,
     /// What was seen at every check.
@@ -150,6 +150,15 @@ pub enum Solver {
     Newton,
 }
 
+/// A method and the reason for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// In a word or two.
+    pub method: String,
+    /// In a sentence.
+    pub reason: String,
+}
+
 /// Minimises the problem from zero or from `start`. `watch` sees every record, and more often whatever takes long.
 pub fn solve(
     problem: &Problem,
@@ -166,12 +175,22 @@ pub fn solve(
         start.u.as_mut_slice().fill(0.0);
         return uncoupled(judge, start, settings);
     }
-    match choose(problem, settings.solver) {
-        Plan::PrimalDual => first_order::run(problem, settings, start, judge, false),
-        Plan::Hybrid => first_order::run(problem, settings, start, judge, true),
+    let (plan, reason) = choose(problem, settings.solver);
+    match plan {
+        Plan::PrimalDual => {
+            first_order::run(problem, settings, start, judge, Choice::new("primal-dual", reason), false)
+        }
+        Plan::Hybrid => {
+            let choice = Choice::new("primal-dual with fusion", reason);
+            first_order::run(problem, settings, start, judge, choice, true)
+        }
         Plan::Newton => {
             let sigma = 0.5 / start.step_ratio;
-            second_order::run(problem, settings, start, sigma, judge, 0)
+            second_order::run(problem, settings, start, sigma, judge, Choice::new("newton", reason), 0)
+        }
+        Plan::Softened => {
+            let sigma = 0.5 / start.step_ratio;
+            softened::run(problem, settings, start, sigma, judge, Choice::new("newton", reason), 0)
         }
     }
 }
@@ -182,7 +201,7 @@ fn uncoupled(mut judge: Judge, start: Start, settings: &Settings) -> Solution {
     let Start { w, u: flow, step_ratio } = start;
     let sight = Sight { w, flow, fused: vec![false; edges], sigma: 1.0, step_ratio };
     let status = judge.look(settings.iterations_max, sight).unwrap_or(Status::IterationLimit);
-    judge.solution(status, 0, "local")
+    judge.solution(status, 0, Choice::new("local", "nothing couples the nodes: each is solved on its own".into()))
 }
 
 enum Plan {
@@ -190,17 +209,38 @@ enum Plan {
     /// Primal-dual with fusion, then Newton if the tail is long.
     Hybrid,
     Newton,
+    /// Newton for losses with kinks.
+    Softened,
 }
 
-fn choose(problem: &Problem, solver: Solver) -> Plan {
+fn choose(problem: &Problem, solver: Solver) -> (Plan, String) {
+    let (loss, penalty) = (problem.loss(), problem.penalty());
     match solver {
-        Solver::PrimalDual => Plan::PrimalDual,
-        _ if !problem.loss().has_hessian() => match problem.loss().softens() {
-            true => Plan::Hybrid,
-            false => Plan::PrimalDual,
-        },
-        Solver::Newton => Plan::Newton,
-        Solver::Auto if problem.penalty().is_smooth() => Plan::Newton,
-        Solver::Auto => Plan::Hybrid,
+        Solver::PrimalDual => (Plan::PrimalDual, "asked for".into()),
+        _ if !loss.has_hessian() && !loss.softens() => {
+            (Plan::PrimalDual, "losses of several kinds, some with kinks: only proximal steps serve all".into())
+        }
+        Solver::Newton if loss.has_hessian() => (Plan::Newton, "asked for".into()),
+        Solver::Newton => (Plan::Softened, "asked for".into()),
+        Solver::Auto if loss.has_hessian() && penalty.is_smooth() => {
+            (Plan::Newton, format!("loss and {} penalty are smooth", penalty.name()))
+        }
+        Solver::Auto => {
+            let why = "cheap iterations until the flows tell which nodes are fused";
+            (Plan::Hybrid, format!("the {} penalty has kinks: {why}", penalty.name()))
+        }
+    }
+}
+
+impl Choice {
+    fn new(method: &str, reason: String) -> Self {
+        Choice { method: method.into(), reason }
+    }
+
+    /// Another method took over.
+    fn then(mut self, method: &str, reason: &str) -> Self {
+        self.method = format!("{}, then {method}", self.method);
+        self.reason = format!("{}; {reason}", self.reason);
+        self
     }
 }

@@ -1,8 +1,8 @@
 //! Choosing `lambda` on held-out rows, over a geometric grid with warm starts.
 
 use crate::error::Result;
-use crate::loss::Loss;
 use crate::linalg::cholesky::packed_len;
+use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
 use crate::problem::Problem;

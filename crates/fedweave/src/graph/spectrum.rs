@@ -12,10 +12,10 @@ use rand::RngExt;
 
 use super::Graph;
 use super::lanczos::{Effort, Ritz, Side, center_and_normalize, extreme_ritz, ritz_vector};
-use crate::linalg::sparse::Elimination;
 use super::laplacian::{self, Factor, apply, energy};
 use super::partition::Partition;
 use crate::error::{Error, Result};
+use crate::linalg::sparse::Elimination;
 use crate::matrix::{axpy, norm2};
 use crate::random::{Purpose, stream};
 

@@ -49,6 +49,11 @@ impl Elimination {
         self.pattern.compute_nnz()
     }
 
+    /// Entries of the factor.
+    pub fn fill(&self) -> usize {
+        self.symbolic.len_val()
+    }
+
     /// Factors the matrix with these entries into `values` (which it makes as long as needed); false if the matrix is not
     /// numerically positive definite.
     pub fn factor(&self, entries: &[f64], values: &mut Vec<f64>) -> bool {
@@ -57,9 +62,7 @@ impl Elimination {
         let mut memory = MemBuffer::new(self.symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default()));
         let (regularization, stack) = (LltRegularization::default(), MemStack::new(&mut memory));
         let (side, params) = (Side::Upper, Spec::default());
-        self.symbolic
-            .factorize_numeric_llt(values, matrix, side, regularization, Par::Seq, stack, params)
-            .is_ok()
+        self.symbolic.factorize_numeric_llt(values, matrix, side, regularization, Par::Seq, stack, params).is_ok()
     }
 
     /// `x <- M^-1 x` with the factor of `M`.

@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use super::step_ratio::StepRatio;
-use super::{PrimalDual, Settings, Solution, Start, second_order, softened};
+use super::{Choice, PrimalDual, Settings, Solution, Start, second_order, softened};
 use crate::problem::Problem;
 
 /// A look costs a few iterations, a fused problem more: looks are spaced by this share of the iterations done.
@@ -15,27 +15,34 @@ const TAIL: f64 = 2000.0;
 const WARM_UP: usize = 300;
 
 /// Iterates until the judge is content; with `hybrid`, until Newton's method promises to be faster.
-pub fn run(problem: &Problem, settings: &Settings, start: Start, mut judge: Judge, hybrid: bool) -> Solution {
+pub fn run(
+    problem: &Problem,
+    settings: &Settings,
+    start: Start,
+    mut judge: Judge,
+    choice: Choice,
+    hybrid: bool,
+) -> Solution {
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let mut tail = Tail::default();
     let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
-    let name = if hybrid { "primal-dual and fusion" } else { "primal-dual" };
     let mut iteration = 0;
     loop {
         if let Some(status) = judge.look(iteration, method.sight()) {
-            return judge.solution(status, iteration, name);
+            return judge.solution(status, iteration, choice);
         }
         tail.see(iteration, judge.gap_over_allowed());
         if hybrid && iteration >= WARM_UP && tail.length() > TAIL {
             let sight = method.sight();
             let start = Start { w: judge.w().clone(), u: sight.flow, step_ratio: sight.step_ratio };
             drop(method);
+            let choice = choice.then("newton", "the last digits would have taken too many more iterations");
             return match problem.loss().has_hessian() {
-                true => second_order::run(problem, settings, start, sight.sigma, judge, iteration),
-                false => softened::run(problem, settings, start, sight.sigma, judge, iteration),
+                true => second_order::run(problem, settings, start, sight.sigma, judge, choice, iteration),
+                false => softened::run(problem, settings, start, sight.sigma, judge, choice, iteration),
             };
         }
         let next = iteration + settings.check_every.max((SPACING * iteration as f64) as usize).max(1);

@@ -5,7 +5,7 @@
 
 use super::newton::minimise_fused;
 use super::second_order::mean_curvature;
-use super::{Record, Settings, Solution, Status, Watch};
+use super::{Choice, Record, Settings, Solution, Status, Watch};
 use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -205,7 +205,8 @@ impl<'a> Judge<'a> {
         let steps_max = steps_max(self.problem, iteration);
         // Stiff edges take what is missing; soft ones would leave it to the nodes, who pay for it.
         let degree = 2.0 * self.problem.graph().edges() as f64 / self.problem.nodes() as f64;
-        let curvature = *self.curvature.get_or_insert_with(|| mean_curvature(self.problem, self.w.as_ref().expect("a point")));
+        let curvature =
+            *self.curvature.get_or_insert_with(|| mean_curvature(self.problem, self.w.as_ref().expect("a point")));
         let sigma = sigma.max(self.stiff * curvature / degree);
         self.stiff *= STIFFER;
         let (w, flow) = certificate::corrected(self.problem, self.w(), flow, sigma, steps_max);
@@ -272,7 +273,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    pub fn solution(mut self, status: Status, iterations: usize, method: &'static str) -> Solution {
+    pub fn solution(mut self, status: Status, iterations: usize, choice: Choice) -> Solution {
         if status == Status::Converged {
             self.polish();
         }
@@ -287,7 +288,7 @@ impl<'a> Judge<'a> {
             certified_gap,
             kkt: self.kkt,
             iterations,
-            method,
+            choice,
             w: self.w.expect("the loop looks before it stops"),
             u: self.u.expect("the loop looks before it stops"),
             history: self.history,

@@ -86,6 +86,11 @@ impl<'a> Newton<'a> {
         self.a.sigma
     }
 
+    /// How linear systems are solved, in words.
+    pub fn linear_solver(&self) -> String {
+        self.system.describe()
+    }
+
     /// Newton steps and products with their matrices so far.
     pub fn work(&self) -> (usize, usize) {
         (self.steps, self.system.products)

@@ -93,13 +93,7 @@ impl<'p> PrimalDual<'p> {
         for (place, y) in y.chunks_exact(d).enumerate() {
             fused[layout.edge[place] as usize] = flow.row(place) == y;
         }
-        Sight {
-            w: self.w(),
-            flow: Layout::restore(&flow, &layout.edge),
-            fused,
-            sigma,
-            step_ratio: self.eta,
-        }
+        Sight { w: self.w(), flow: Layout::restore(&flow, &layout.edge), fused, sigma, step_ratio: self.eta }
     }
 
     /// The ratio `eta` of primal to dual steps.

@@ -3,7 +3,7 @@
 use super::judge::{Judge, Sight};
 use super::layout::Layout;
 use super::newton::{Newton, Placed};
-use super::{Settings, Solution, Start, Status};
+use super::{Choice, Settings, Solution, Start, Status};
 use crate::linalg::cholesky::packed_len;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -14,7 +14,7 @@ const GROWTH: f64 = 4.0;
 const SMOOTH: f64 = 1e6;
 const ROUNDS_MAX: usize = 60;
 const STEPS_PER_ROUND: usize = 40;
-/// Rounds without a smaller gap after which rounding is to blame.
+/// Rounds without a smaller gap or residual after which rounding is to blame.
 const PATIENCE: usize = 6;
 /// The proximal term, relative to the mean curvature of the losses.
 const PROXIMAL: f64 = 1e-9;
@@ -26,6 +26,7 @@ pub fn run(
     start: Start,
     sigma: f64,
     mut judge: Judge,
+    mut choice: Choice,
     done: usize,
 ) -> Solution {
     let layout = Layout::in_order(problem.graph());
@@ -38,18 +39,16 @@ pub fn run(
     let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
     newton.set_delta(PROXIMAL * curvature);
     let (mut best, mut idle) = (f64::INFINITY, 0);
-    let name = if done > 0 { "primal-dual, fusion and Newton" } else { "Newton" };
+    choice.reason = format!("{}; linear systems by {}", choice.reason, newton.linear_solver());
     for round in 0..ROUNDS_MAX {
         let left = settings.iterations_max.saturating_sub(done + newton.work().0);
         let iteration = |newton: &Newton| done + newton.work().0;
         let sight = sight(&newton, &layout, start.step_ratio);
         if let Some(status) = judge.look(iteration(&newton), sight) {
-            return judge.solution(status, iteration(&newton), name);
+            return judge.solution(status, iteration(&newton), choice);
         }
-        match judge.gap().filter(|gap| *gap < 0.9 * best) {
-            Some(gap) => (best, idle) = (gap, 0),
-            None => idle += 1,
-        }
+        let progress = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
+        (best, idle) = if progress < 0.9 * best { (progress, 0) } else { (best, idle + 1) };
         if idle >= PATIENCE {
             break;
         }
@@ -61,7 +60,7 @@ pub fn run(
         newton.minimise(curvature, floor, STEPS_PER_ROUND.min(left), &mut || judge.tick(at));
     }
     let iterations = done + newton.work().0;
-    judge.solution(Status::Stalled, iterations, name)
+    judge.solution(Status::Stalled, iterations, choice)
 }
 
 fn sight(newton: &Newton, layout: &Layout, step_ratio: f64) -> Sight {

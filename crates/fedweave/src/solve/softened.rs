@@ -6,7 +6,7 @@
 use super::judge::{Judge, Sight};
 use super::layout::Layout;
 use super::newton::{Newton, Placed};
-use super::{Settings, Solution, Start, Status};
+use super::{Choice, Settings, Solution, Start, Status};
 use crate::certificate;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -17,18 +17,31 @@ use crate::loss::Loss;
 const ROUNDS_MAX: usize = 60;
 const STEPS_PER_ROUND: usize = 60;
 const GROWTH: f64 = 2.0;
-/// The first step for slopes.
+/// The first step for slopes, and the last: longer ones multiply the rounding of the residuals.
 const SLOPE_STEP: f64 = 1.0;
+const SLOPE_STEP_MAX: f64 = 256.0;
 /// Rounds without a smaller gap or residual after which rounding is to blame.
 const PATIENCE: usize = 8;
 
 /// Rounds from `start`; `done` iterations were spent before.
-pub fn run(problem: &Problem, settings: &Settings, start: Start, sigma: f64, mut judge: Judge, done: usize) -> Solution {
+pub fn run(
+    problem: &Problem,
+    settings: &Settings,
+    start: Start,
+    sigma: f64,
+    mut judge: Judge,
+    choice: Choice,
+    done: usize,
+) -> Solution {
     let layout = Layout::in_order(problem.graph());
     let (mut w, mut u, mut beta) = (start.w, start.u, Vec::new());
     let (mut sigma, mut slope_step, mut iterations) = (sigma, SLOPE_STEP, done);
     let (mut best, mut idle) = (f64::INFINITY, 0);
     problem.loss().update_slopes(&w, slope_step, &mut beta);
+    let first = sight(&w, &u, sigma, start.step_ratio);
+    if let Some(status) = judge.look(iterations, first) {
+        return judge.solution(status, iterations, choice);
+    }
     for _ in 0..ROUNDS_MAX {
         let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
         let terms = Placed { loss: &*loss, node: &layout.node };
@@ -41,22 +54,25 @@ pub fn run(problem: &Problem, settings: &Settings, start: Start, sigma: f64, mut
         (w, u) = (newton.w().clone(), newton.flow().clone());
         problem.loss().update_slopes(&w, slope_step, &mut beta);
         let objective = problem.objective(&w);
-        let node_gap = |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| problem.loss().fenchel_gap_at(i, w, v, &beta, work);
+        let node_gap =
+            |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| problem.loss().fenchel_gap_at(i, w, v, &beta, work);
         if let Some(gap) = certificate::bound_with(problem, &w, &u, objective, node_gap) {
             judge.offer_bound(&u, objective - gap);
         }
         let sight = sight(&w, &u, sigma, start.step_ratio);
         if let Some(status) = judge.look(iterations, sight) {
-            return judge.solution(status, iterations, "primal-dual and Newton");
+            return judge.solution(status, iterations, choice);
         }
         let residual = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
         (best, idle) = if residual < 0.9 * best { (residual, 0) } else { (best, idle + 1) };
         if idle >= PATIENCE {
             break;
         }
-        (sigma, slope_step) = (GROWTH * sigma, GROWTH * slope_step);
+        if slope_step < SLOPE_STEP_MAX {
+            (sigma, slope_step) = (GROWTH * sigma, GROWTH * slope_step);
+        }
     }
-    judge.solution(Status::Stalled, iterations, "primal-dual and Newton")
+    judge.solution(Status::Stalled, iterations, choice)
 }
 
 fn sight(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Sight {

@@ -40,8 +40,25 @@ impl<'a> Direct<'a> {
         })
     }
 
+    /// Entries of the factor.
+    pub fn fill(&self) -> usize {
+        self.elimination.fill()
+    }
+
+    /// Entries of the upper triangle of the matrix.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
     /// `x <- -(H + delta + sigma D' J D)^-1 gradient`; false if the matrix is singular.
-    pub fn solve(&mut self, a: &Augmented, point: &Point, hessian_at: &[usize], hessian: &[f64], x: &mut [f64]) -> bool {
+    pub fn solve(
+        &mut self,
+        a: &Augmented,
+        point: &Point,
+        hessian_at: &[usize],
+        hessian: &[f64],
+        x: &mut [f64],
+    ) -> bool {
         self.fill_edges(a, point);
         self.fill_nodes(a, hessian_at, hessian);
         self.fill_entries(a.terms.dim());

@@ -34,7 +34,8 @@ pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_mi
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
-    let mut newton = Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), Some(&reduced), start, u, sigma);
+    let mut newton =
+        Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), Some(&reduced), start, u, sigma);
     // The flows that belong to the differences at the start.
     newton.update(sigma);
     newton.minimise_to(decrease_min, STEPS_MAX);

@@ -53,6 +53,16 @@ impl<'a> System<'a> {
         }
     }
 
+    /// How systems are solved, in words.
+    pub fn describe(&self) -> String {
+        match &self.direct {
+            Some(direct) => {
+                format!("sparse Cholesky factors, {} entries for a matrix of {}", direct.fill(), direct.entries())
+            }
+            None => "conjugate gradients, since factors would fill up".into(),
+        }
+    }
+
     /// The matrix at a point.
     pub fn set(&mut self, a: &Augmented, point: &Point) {
         if !(self.fresh && a.terms.is_quadratic()) {
@@ -74,9 +84,8 @@ impl<'a> System<'a> {
 
     /// The edges' share of the diagonal.
     fn set_shift(&mut self, a: &Augmented, point: &Point) {
-        let stiffness = |e: usize| {
-            a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e))
-        };
+        let stiffness =
+            |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
         let at = |place: usize| a.layout.at_node(place).iter().map(|end| stiffness(end.edge as usize)).sum::<f64>();
         for_blocks(&mut self.shift, 1, |start, shift| {
             shift.iter_mut().enumerate().for_each(|(k, s)| *s = (a.delta + at(start + k)).max(f64::MIN_POSITIVE));
