@@ -282,12 +282,7 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
         .filter_map(|e| {
             let (i, j) = input.graph.nodes_of(e);
             let drawn = i % step == 0 && j % step == 0;
-            drawn.then(|| report::Edge {
-                i: i / step,
-                j: j / step,
-                weight: input.graph.weight(e),
-                saturated: differs(e),
-            })
+            drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), differs: differs(e) })
         })
         .collect();
 }

@@ -139,12 +139,12 @@ fn nearest(nodes: &[Node], k: usize) -> Vec<Edge> {
     }
     edges.sort_unstable();
     edges.dedup();
-    edges.into_iter().map(|(i, j)| Edge { i, j, weight: 1.0, saturated: false }).collect()
+    edges.into_iter().map(|(i, j)| Edge { i, j, weight: 1.0, differs: false }).collect()
 }
 
 fn fitted(title: &str, nodes: Vec<Node>, mut edges: Vec<Edge>, models: &[Vec<f64>]) -> Report {
     for edge in &mut edges {
-        edge.saturated = nodes[edge.i].cluster != nodes[edge.j].cluster;
+        edge.differs = nodes[edge.i].cluster != nodes[edge.j].cluster;
     }
     let size = |k| nodes.iter().filter(|node| node.cluster == Some(k)).count();
     let clusters =
@@ -280,7 +280,7 @@ fn hostile() -> Report {
     ];
     let mut noise = Noise(5);
     let nodes: Vec<Node> = names.iter().map(|name| noisy_node(name, 0, &[1.0, -1.0], &mut noise)).collect();
-    let edges = (1..nodes.len()).map(|j| Edge { i: 0, j, weight: 1.0, saturated: false }).collect();
+    let edges = (1..nodes.len()).map(|j| Edge { i: 0, j, weight: 1.0, differs: false }).collect();
     let mut report =
         fitted("Sample: </title><img src=x onerror=\"window.hacked=1\">", nodes, edges, &[vec![1.0, -1.0]]);
     report.what.features = vec!["<b>bold</b>".into(), "--></style>".into()];

@@ -6,7 +6,7 @@ fn two_nodes(name: &str) -> Report {
     let node =
         |name: &str| Node { name: name.into(), rows: 3, cluster: Some(0), parameters: vec![1.0], ..Node::default() };
     let mut report = Report { title: name.into(), nodes: vec![node(name), node("b")], ..Report::default() };
-    report.edges = vec![Edge { i: 0, j: 1, weight: 1.0, saturated: false }];
+    report.edges = vec![Edge { i: 0, j: 1, weight: 1.0, differs: false }];
     report.clusters = vec![Cluster { size: 2, model: vec![1.0] }];
     report.command = format!("fedweave fit  {name}");
     (report.what.dim, report.what.nodes, report.what.edges) = (1, 2, 1);
