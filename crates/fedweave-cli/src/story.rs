@@ -7,13 +7,14 @@ use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::solve::Status;
 use fedweave::split::{Part, Share, SplitRule, SplitSpec};
-use fedweave::tune::Rule;
+use fedweave::tune::{Rule, Tuning};
 use fedweave_io::{Input, RunWriter};
 use fedweave_report as report;
 use fedweave_report::{Report, render};
 use serde_json::{Value, json};
 
 use crate::fit::{Fit, checkpoint};
+use crate::plan::Plan;
 use crate::predict::Model;
 
 /// Reports draw at most this many nodes; larger networks are sampled evenly.
@@ -103,13 +104,13 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
 }
 
 /// Six digits, in powers of ten where that is shorter.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
 }
 
 /// How many models are shared, and how many are not.
-fn clusters_in_words(sizes: &[usize]) -> String {
+pub fn clusters_in_words(sizes: &[usize]) -> String {
     let shared = sizes.iter().filter(|s| **s > 1).count();
     let alone = sizes.len() - shared;
     let members: usize = sizes.iter().filter(|s| **s > 1).sum();
@@ -126,12 +127,23 @@ fn chosen(fit: &Fit) -> &'static str {
     }
 }
 
-fn shown(value: Option<f64>) -> String {
+pub fn shown(value: Option<f64>) -> String {
     value.map_or("-".into(), number)
 }
 
 /// Writes the run directory.
 pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
+    write_models(fit, &writer)?;
+    writer.write_json("summary.json", &summary(fit))?;
+    if fit.solution.status != Status::Converged {
+        writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
+    }
+    write_report(&writer, &report_of(fit))?;
+    Ok(writer.finish()?)
+}
+
+/// Writes models, clusters, history and how to do it again.
+pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
     let (input, s) = (&fit.input, &fit.solution);
     writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
     let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
@@ -161,14 +173,9 @@ pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
         });
         writer.write_csv("lambda.csv", &["lambda", "train_error", "validation_error", "standard_error"], rows)?;
     }
-    writer.write_json("summary.json", &summary(fit))?;
     writer.write_json("encoding.json", &Model::of(fit))?;
     writer.write_text("config.toml", &fit.plan.raw.to_toml()?)?;
-    if s.status != Status::Converged {
-        writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
-    }
-    write_report(&writer, &report_of(fit))?;
-    Ok(writer.finish()?)
+    Ok(())
 }
 
 /// Writes `report.json` and the page made from it.
@@ -322,8 +329,20 @@ fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
     Some(report::LambdaCurve {
         points: tuning.tried.iter().map(point).collect(),
         chosen: fit.lambda,
-        rule: rule.into(),
+        rule: end_of_grid(tuning, &fit.plan).map_or(rule.into(), |words| format!("{rule} ({words})")),
     })
+}
+
+/// What a choice at the end of the grid leaves open.
+pub fn end_of_grid(tuning: &Tuning, plan: &Plan) -> Option<String> {
+    let lambda = number(tuning.best().lambda);
+    if tuning.at_low_end() {
+        return Some(format!("the chosen lambda {lambda} is the smallest tried; a smaller one might do better"));
+    }
+    // The default grid of a norm begins where models agree: beyond, nothing changes.
+    let complete = plan.raw.lambda_grid.is_none() && plan.penalty_is_norm();
+    let largest = || format!("the chosen lambda {lambda} is the largest tried; a larger one might do better");
+    (tuning.at_high_end() && !complete).then(largest)
 }
 
 /// Things the user should know about the data.

@@ -191,9 +191,14 @@ pub fn lambda_grid(
     }
     let (top, decades) = match lambda_max(problem, TOP_WIDTH, watch)?.filter(|b| b.above > 0.0) {
         Some(bracket) => (bracket.above, 4.0),
-        None => (1e3 * stiffness(problem), 7.0),
+        None => (stiff_lambda(problem), 7.0),
     };
     Ok(geometric(top, 10f64.powf(-decades), GRID))
+}
+
+/// The top of the default grid of a penalty that never makes models agree.
+pub fn stiff_lambda(problem: &Problem) -> f64 {
+    1e3 * stiffness(problem)
 }
 
 /// Mean curvature of the losses per unit of mean weighted degree.

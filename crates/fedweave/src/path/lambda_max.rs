@@ -40,8 +40,8 @@ impl Bracket {
 }
 
 const ROUNDS_MAX: usize = 40;
-/// Bounds are valid at any accuracy; these settings are about their width.
-const TOLERANCE: f64 = 1e-10;
+/// The point problem's objective near its minimum goes with the square of the distance. Bounds are valid at any accuracy.
+const TOLERANCE: f64 = 1e-4;
 const ITERATIONS_MAX: usize = 5000;
 
 /// Brackets `lambda_max` to the relative width `width`, or as closely as some dozen solves can. `None` if there is no
@@ -102,7 +102,7 @@ fn narrow(
     width: f64,
     watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Result<Bracket> {
-    let settings = Settings { tolerance: TOLERANCE, iterations_max: ITERATIONS_MAX, ..Settings::default() };
+    let settings = Settings { tolerance: TOLERANCE * width * width, iterations_max: ITERATIONS_MAX, ..Settings::default() };
     let mut flows = Matrix::zeros(problem.graph().edges(), problem.dim());
     let (below, above) = (quotient(problem, demand, demand), needed(problem, &mut flows, demand));
     let mut bracket = Bracket { below, above, proven: true };
