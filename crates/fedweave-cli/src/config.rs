@@ -136,8 +136,8 @@ pub struct RawConfig {
     #[arg(long, value_name = "SHARE", help_heading = "Path", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda_min_ratio: Option<f64>,
-    /// path: down from the largest lambda, or up from the smallest [default: down]
-    #[arg(long, value_name = "down|up", help_heading = "Path")]
+    /// path: up from the smallest lambda, which takes less time, or down from the largest [default: up]
+    #[arg(long, value_name = "up|down", help_heading = "Path")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
     /// path: bracket the changes of the clusters to this relative width [default if given without: 1e-3]

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::time::Instant;
 
+use fedweave::Dataset;
 use fedweave::cluster::{Clusters, clusters};
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
-use fedweave::Dataset;
 use fedweave::solve::{Solution, Start, Status, nodes_without_minimiser, solve};
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, Tuning};

@@ -256,10 +256,15 @@ pub fn report_of(fit: &Fit) -> Report {
     report
 }
 
+/// Every how manyth of `n` nodes is drawn.
+pub fn drawing_step(n: usize) -> usize {
+    n.div_ceil(NODES_DRAWN).max(1)
+}
+
 /// Puts nodes, edges and coordinates into a report, sampled if there are too many to draw.
 pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, differs: impl Fn(usize) -> bool) {
     let n = input.names.len();
-    let step = n.div_ceil(NODES_DRAWN).max(1);
+    let step = drawing_step(n);
     if step > 1 {
         report.notices.push(format!("the picture and the table show every {step}th of the {n} nodes"));
     }

@@ -71,37 +71,49 @@ pub trait PathWatch {
 /// Watches nothing.
 impl PathWatch for () {}
 
-/// Solves the grid in its order, each value started from the ones before; brackets changes of the clusters to the
-/// relative width `breakpoints`, if given.
+/// How to solve a grid.
+#[derive(Debug, Clone, Default)]
+pub struct PathSettings<'s> {
+    /// How accurately to solve each value.
+    pub solve: Settings,
+    /// Bracket the changes of the clusters to this relative width.
+    pub breakpoints: Option<f64>,
+    /// What is known about `lambda_max`: values beyond need no search.
+    pub lambda_max: Option<&'s Bracket>,
+}
+
+/// Iterations between two checks of a warm solve, which is often done after a few.
+const CHECK_EVERY: usize = 10;
+
+/// Solves the grid in its order, each value started from the ones before.
 pub fn path(
     problem: &mut Problem,
     lambdas: &[f64],
-    settings: &Settings,
-    breakpoints: Option<f64>,
+    settings: &PathSettings,
     watch: &mut dyn PathWatch,
 ) -> Result<Path> {
     let mut found = Path::default();
-    let mut predictor = Predictor::default();
+    let mut predictor = Predictor::new(settings.lambda_max);
     let mut last: Option<(PathPoint, Solution)> = None;
     for (k, &lambda) in lambdas.iter().enumerate() {
-        let (point, solution) = solve_at(problem, lambda, settings, &mut predictor, k, watch)?;
+        let (point, solution) = solve_at(problem, lambda, &settings.solve, &predictor, k, watch)?;
         if let Some(status) = broken_off(point.status) {
             found.stopped = Some(status);
             break;
         }
         watch.keep(k, &point, &solution);
         found.points.push(point.clone());
-        if let (Some(width), Some(before)) = (breakpoints, &last) {
+        predictor.learn(lambda, &solution);
+        let Some(width) = settings.breakpoints else { continue };
+        let now = (point, solution);
+        if let Some(before) = &last {
             let search = breakpoints::Search { width, settings, at: k };
-            found.stopped = search.run(problem, before, &(point.clone(), solution.clone()), watch, &mut found.breakpoints)?;
+            found.stopped = search.run(problem, before, &now, watch, &mut found.breakpoints)?;
             if found.stopped.is_some() {
                 break;
             }
         }
-        predictor.learn(lambda, &solution);
-        if breakpoints.is_some() {
-            last = Some((point, solution));
-        }
+        last = Some(now);
     }
     found.breakpoints.sort_by(|a, b| a.below.total_cmp(&b.below));
     Ok(found)
@@ -111,26 +123,33 @@ fn solve_at(
     problem: &mut Problem,
     lambda: f64,
     settings: &Settings,
-    predictor: &mut Predictor,
+    predictor: &Predictor,
     k: usize,
     watch: &mut dyn PathWatch,
 ) -> Result<(PathPoint, Solution)> {
     problem.set_lambda(lambda)?;
     let start = predictor.start(problem);
-    let solution = solve(problem, settings, start, &mut |record| watch.see(k, record));
-    Ok((point_of(problem, &solution, watch), solution))
-}
-
-fn point_of(problem: &Problem, solution: &Solution, watch: &dyn PathWatch) -> PathPoint {
-    let models = watch.models(&solution.w);
-    PathPoint {
-        lambda: problem.lambda(),
+    let check_every = if start.is_some() { CHECK_EVERY } else { settings.check_every };
+    let settings = Settings { check_every, ..settings.clone() };
+    let solution = solve(problem, &settings, start, &mut |record| watch.see(k, record));
+    let point = PathPoint {
+        lambda,
         objective: solution.objective,
         certified_gap: solution.certified_gap,
-        partition: clusters(problem, models.as_ref().unwrap_or(&solution.w), &solution.u).partition,
+        partition: partition(problem, &solution, predictor, watch),
         status: solution.status,
         iterations: solution.iterations,
+    };
+    Ok((point, solution))
+}
+
+/// The clusters; where there is one model per component, no tolerance is needed to see it.
+fn partition(problem: &Problem, solution: &Solution, predictor: &Predictor, watch: &dyn PathWatch) -> Partition {
+    if predictor.one_model(problem.lambda()).is_some() {
+        return Partition::components(problem.graph()).by_size();
     }
+    let models = watch.models(&solution.w);
+    clusters(problem, models.as_ref().unwrap_or(&solution.w), &solution.u).partition
 }
 
 /// The watcher wants no more.

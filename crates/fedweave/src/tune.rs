@@ -182,10 +182,7 @@ fn choose(tried: &[Tried], rule: Rule) -> usize {
 
 /// A geometric grid, largest first: for norms from the `lambda` at which all models of a component agree, over four decades; for
 /// quadratic penalties, which never make models agree, seven decades around the curvature of the losses.
-pub fn lambda_grid(
-    problem: &mut Problem,
-    watch: &mut dyn FnMut(&Record) -> Watch,
-) -> Result<Vec<f64>> {
+pub fn lambda_grid(problem: &mut Problem, watch: &mut dyn FnMut(&Record) -> Watch) -> Result<Vec<f64>> {
     if problem.graph().edges() == 0 {
         return Ok(vec![0.0]);
     }

@@ -9,7 +9,7 @@ const STEPS_MAX: usize = 500;
 /// Changes the flows `u` so that `(D'u)_i = demand_i` at all nodes, exactly but for rounding. The demands of a component must
 /// add up to zero. The change is nearly the smallest in `sum_e |c_e|^2 / A_e^2`.
 pub(super) fn balance(graph: &Graph, u: &mut Matrix, demand: &Matrix) {
-    let potential = potentials(graph, &defect(graph, u, demand));
+    let potential = potentials(graph, &defect(graph, u, demand), demand);
     for e in 0..graph.edges() {
         let ((i, j), a) = (graph.nodes_of(e), graph.weight(e));
         axpy(a * a, potential.row(i), u.row_mut(e));
@@ -30,8 +30,8 @@ fn defect(graph: &Graph, u: &Matrix, demand: &Matrix) -> Matrix {
     left
 }
 
-/// `p` with `D' A^2 D p = b`, by conjugate gradients.
-fn potentials(graph: &Graph, b: &Matrix) -> Matrix {
+/// `p` with `D' A^2 D p = b`, by conjugate gradients, up to rounding of numbers like those in `scale`.
+fn potentials(graph: &Graph, b: &Matrix, scale: &Matrix) -> Matrix {
     let (mut x, mut r) = (Matrix::zeros(b.rows(), b.cols()), b.clone());
     let diagonal: Vec<f64> = (0..graph.nodes())
         .map(|i| graph.ends(i).iter().map(|end| graph.weight(end.edge as usize).powi(2)).sum::<f64>())
@@ -46,7 +46,8 @@ fn potentials(graph: &Graph, b: &Matrix) -> Matrix {
     let mut z = precondition(&r);
     let mut p = z.clone();
     let mut rz = dot(r.as_slice(), z.as_slice());
-    let stop = 1e-24 * rz;
+    // Beyond, what is left need not add up to zero any more, and the system has no solution.
+    let stop = 1e-24 * dot(scale.as_slice(), precondition(scale).as_slice());
     for _ in 0..STEPS_MAX {
         let lp = laplacian(graph, &p);
         let curvature = dot(p.as_slice(), lp.as_slice());

@@ -2,7 +2,7 @@
 
 use super::lineage::same;
 use super::start::Predictor;
-use super::{PathPoint, PathWatch, broken_off, solve_at};
+use super::{PathPoint, PathSettings, PathWatch, broken_off, solve_at};
 use crate::error::Result;
 use crate::problem::Problem;
 use crate::solve::{Settings, Solution, Status};
@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 1e-8;
 /// A search between two neighbours on the grid.
 pub(super) struct Search<'s> {
     pub width: f64,
-    pub settings: &'s Settings,
+    pub settings: &'s PathSettings<'s>,
     /// Position of the second one.
     pub at: usize,
 }
@@ -59,10 +59,11 @@ impl Search<'_> {
             });
             return Ok(None);
         }
-        let settings = Settings { tolerance: self.settings.tolerance.min(TOLERANCE), ..self.settings.clone() };
-        let mut predictor = Predictor::default();
+        let solve = &self.settings.solve;
+        let settings = Settings { tolerance: solve.tolerance.min(TOLERANCE), ..solve.clone() };
+        let mut predictor = Predictor::new(self.settings.lambda_max);
         predictor.learn(high.0.lambda, &high.1);
-        let solved = solve_at(problem, middle, &settings, &mut predictor, self.at, watch)?;
+        let solved = solve_at(problem, middle, &settings, &predictor, self.at, watch)?;
         if let Some(status) = broken_off(solved.0.status) {
             return Ok(Some(status));
         }

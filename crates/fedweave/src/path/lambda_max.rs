@@ -12,7 +12,8 @@
 //! `lambda` too small is a `z` with a larger quotient (Dinkelbach's method), its flows are nearly balanced.
 
 use super::balance::balance;
-use super::pooled::pooled;
+use super::broken_off;
+use super::pooled::{Pooled, pooled};
 use crate::cluster::clusters;
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -23,7 +24,7 @@ use crate::problem::Problem;
 use crate::solve::{Record, Settings, Solution, Start, Status, Watch, solve};
 
 /// `lambda_max` is between the two.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bracket {
     /// Some component has several models below this.
     pub below: f64,
@@ -31,12 +32,8 @@ pub struct Bracket {
     pub above: f64,
     /// Both ends are proven, up to rounding: by a `z` and by a flow. Otherwise they were seen in solutions.
     pub proven: bool,
-}
-
-impl Bracket {
-    fn is_narrow(&self, width: f64) -> bool {
-        self.above <= self.below * (1.0 + width)
-    }
+    /// A solution for every `lambda` from `above` on, if proven.
+    pub one_model: Option<Start>,
 }
 
 const ROUNDS_MAX: usize = 40;
@@ -58,7 +55,7 @@ pub fn lambda_max(
     let before = problem.lambda();
     let pooled = pooled(problem);
     let bracket = match pooled.balanced {
-        true => by_gradients(problem, &pooled.gradients, width, watch),
+        true => by_gradients(problem, pooled, width, watch),
         false => by_looking(problem, width, watch),
     };
     problem.set_lambda(before)?;
@@ -68,20 +65,30 @@ pub fn lambda_max(
 /// The bracket from the gradients at the pooled models.
 fn by_gradients(
     problem: &mut Problem,
-    gradients: &Matrix,
+    pooled: Pooled,
     width: f64,
     watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Result<Bracket> {
+    let (gradients, edges) = (&pooled.gradients, problem.graph().edges());
     let unit = gradients.max_row_norm();
-    if unit == 0.0 {
-        return Ok(Bracket { below: 0.0, above: 0.0, proven: true });
+    let (mut ends, mut flows) = (Ends { below: 0.0, above: 0.0 }, Matrix::zeros(edges, problem.dim()));
+    if unit > 0.0 {
+        let mut points = point_loss(gradients, unit)?;
+        problem.swap_loss(&mut points);
+        let demand = scaled(gradients, -1.0 / unit);
+        let found = narrow(problem, &demand, width, watch);
+        problem.swap_loss(&mut points);
+        (ends, flows) = found?;
     }
-    let mut points = point_loss(gradients, unit)?;
-    problem.swap_loss(&mut points);
-    let demand = scaled(gradients, -1.0 / unit);
-    let found = narrow(problem, &demand, width, watch);
-    problem.swap_loss(&mut points);
-    found.map(|b| Bracket { below: unit * b.below, above: unit * b.above, proven: true })
+    let one_model = Some(Start { w: pooled.w, u: scaled(&flows, unit), step_ratio: 1.0 });
+    Ok(Bracket { below: unit * ends.below, above: unit * ends.above, proven: true, one_model })
+}
+
+/// Bounds in units of the largest gradient.
+#[derive(Clone, Copy, PartialEq)]
+struct Ends {
+    below: f64,
+    above: f64,
 }
 
 fn scaled(m: &Matrix, factor: f64) -> Matrix {
@@ -95,41 +102,43 @@ fn point_loss(gradients: &Matrix, unit: f64) -> Result<Box<dyn Loss>> {
     Family::Point.build(data, &LossOptions::default())
 }
 
-/// Solves the point problem at better and better values.
+/// Solves the point problem at better and better values. Also returns balanced flows that need no more than the upper end.
 fn narrow(
     problem: &mut Problem,
     demand: &Matrix,
     width: f64,
     watch: &mut dyn FnMut(&Record) -> Watch,
-) -> Result<Bracket> {
-    let settings = Settings { tolerance: TOLERANCE * width * width, iterations_max: ITERATIONS_MAX, ..Settings::default() };
-    let mut flows = Matrix::zeros(problem.graph().edges(), problem.dim());
-    let (below, above) = (quotient(problem, demand, demand), needed(problem, &mut flows, demand));
-    let mut bracket = Bracket { below, above, proven: true };
-    let mut start: Option<Start> = None;
-    let mut trial = below;
+) -> Result<(Ends, Matrix)> {
+    let mut settings =
+        Settings { tolerance: TOLERANCE * width * width, iterations_max: ITERATIONS_MAX, ..Settings::default() };
+    let mut best = Matrix::zeros(problem.graph().edges(), problem.dim());
+    let mut ends = Ends { below: quotient(problem, demand, demand), above: needed(problem, &mut best, demand) };
+    let (mut start, mut trial): (Option<Start>, f64) = (None, ends.below);
     for _ in 0..ROUNDS_MAX {
-        if bracket.is_narrow(width) {
+        if ends.above <= ends.below * (1.0 + width) {
             break;
         }
         problem.set_lambda(trial)?;
         let solution = solve(problem, &settings, start.take(), watch);
-        let next = Bracket {
-            below: bracket.below.max(quotient(problem, demand, &solution.w)),
-            above: bracket.above.min(needed(problem, &mut solution.u.clone(), demand)),
-            proven: true,
-        };
-        // The quotient is Dinkelbach's next value; where it stops rising, the middle decides.
-        let risen = next.below > bracket.below * (1.0 + 0.1 * (bracket.above / bracket.below - 1.0));
-        trial = if risen { next.below } else { (next.below * next.above).sqrt() };
-        let stuck = next == bracket && solution.status != Status::Converged;
-        bracket = next;
-        if stuck || matches!(solution.status, Status::Interrupted | Status::TimeLimit) {
+        let before = ends;
+        ends.below = ends.below.max(quotient(problem, demand, &solution.w));
+        let mut flows = solution.u.clone();
+        let above = needed(problem, &mut flows, demand);
+        if above < ends.above {
+            (ends.above, best) = (above, flows);
+        }
+        // The quotient is Dinkelbach's next value; where it hardly rises, the middle decides.
+        let risen = ends.below > before.below + 0.1 * (before.above - before.below);
+        trial = if risen { ends.below } else { (ends.below * ends.above).sqrt() };
+        let stuck = ends == before;
+        if stuck && solution.status != Status::Converged || broken_off(solution.status).is_some() {
             break;
         }
+        // The stop rule is about models; flows may lag behind.
+        settings.tolerance *= if stuck { 1e-2 } else { 1.0 };
         start = Some(Start::from(&solution));
     }
-    Ok(bracket)
+    Ok((ends, best))
 }
 
 /// `<demand, z> / sum_e A_e phi((D z)_e)`, a lower bound for any `z`.
@@ -170,7 +179,7 @@ fn by_looking(problem: &mut Problem, width: f64, watch: &mut dyn FnMut(&Record) 
             false => below = middle,
         }
     }
-    Ok(Bracket { below, above, proven: false })
+    Ok(Bracket { below, above, proven: false, one_model: None })
 }
 
 /// One look at the clusters after another, as long as that may go on.
@@ -189,8 +198,7 @@ impl Look {
         let settings = Settings { tolerance: 1e-8, iterations_max: ITERATIONS_MAX, ..Settings::default() };
         problem.set_lambda(lambda)?;
         let solution: Solution = solve(problem, &settings, self.start.take(), watch);
-        let stopped = matches!(solution.status, Status::Interrupted | Status::TimeLimit);
-        self.rounds = if stopped { ROUNDS_MAX } else { self.rounds + 1 };
+        self.rounds = if broken_off(solution.status).is_some() { ROUNDS_MAX } else { self.rounds + 1 };
         self.start = Some(Start::from(&solution));
         Ok(clusters(problem, &solution.w, &solution.u).partition.len() == self.components)
     }

@@ -48,10 +48,7 @@ mod tests {
         let graph = chain(4).unwrap();
         let part = |kept: &[usize]| Partition::of_edges(&graph, |e| kept.contains(&e));
         let (pairs, middle, all) = (part(&[0, 2]), part(&[1]), part(&[0, 1, 2]));
-        assert_eq!(
-            lineage(&pairs, &all, 4),
-            [Link { from: 0, to: 0, nodes: 2 }, Link { from: 1, to: 0, nodes: 2 }]
-        );
+        assert_eq!(lineage(&pairs, &all, 4), [Link { from: 0, to: 0, nodes: 2 }, Link { from: 1, to: 0, nodes: 2 }]);
         assert!(!splits(&pairs, &all, 4) && splits(&all, &pairs, 4) && splits(&pairs, &middle, 4));
         assert!(same(&pairs, &part(&[2, 0]), 4) && !same(&pairs, &middle, 4));
     }

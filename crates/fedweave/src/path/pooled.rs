@@ -14,6 +14,8 @@ const BALANCED: f64 = 1e-9;
 pub(super) struct Pooled {
     /// `grad L_i` at the model of the component, the mean of the component removed.
     pub gradients: Matrix,
+    /// The model of its component, at every node.
+    pub w: Matrix,
     /// What was removed is rounding. False where the loss has kinks.
     pub balanced: bool,
 }
@@ -24,12 +26,13 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
     let components = Partition::components(problem.graph());
     let mut members = vec![Vec::new(); components.len()];
     (0..n).for_each(|i| members[components.part(i)].push(i));
-    let (mut gradients, mut balanced) = (Matrix::zeros(n, d), true);
+    let (mut gradients, mut models, mut balanced) = (Matrix::zeros(n, d), Matrix::zeros(n, d), true);
     for nodes in members.iter().filter(|nodes| nodes.len() > 1) {
         let mut sum = Sum { loss, nodes, work: vec![0.0; d] };
         let w = sum.minimise(d);
         let (mut mean, mut size) = (vec![0.0; d], 0.0);
         for &i in nodes {
+            models.row_mut(i).copy_from_slice(&w);
             loss.gradient(i, &w, gradients.row_mut(i));
             size += norm2(gradients.row(i));
             axpy(1.0 / nodes.len() as f64, gradients.row(i), &mut mean);
@@ -37,7 +40,7 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
         balanced &= norm2(&mean) * nodes.len() as f64 <= BALANCED * size;
         nodes.iter().for_each(|&i| axpy(-1.0, &mean, gradients.row_mut(i)));
     }
-    Pooled { gradients, balanced }
+    Pooled { gradients, w: models, balanced }
 }
 
 /// `sum_i L_i(w)` over some nodes.

@@ -1,12 +1,13 @@
 //! Where to start at the next `lambda`: the last solution, moved on the way it was going.
 
+use super::Bracket;
 use crate::matrix::{Matrix, axpy};
 use crate::problem::Problem;
 use crate::solve::{Solution, Start};
 
 /// The last two solutions.
-#[derive(Default)]
-pub(super) struct Predictor {
+pub(super) struct Predictor<'b> {
+    lambda_max: Option<&'b Bracket>,
     last: Option<(f64, Start)>,
     before: Option<(f64, Start)>,
 }
@@ -14,7 +15,16 @@ pub(super) struct Predictor {
 /// Steps further than this times the last one are not predicted.
 const REACH: f64 = 3.0;
 
-impl Predictor {
+impl<'b> Predictor<'b> {
+    pub fn new(lambda_max: Option<&'b Bracket>) -> Self {
+        Predictor { lambda_max, last: None, before: None }
+    }
+
+    /// The solution where every component has one model, if that is known for this `lambda`.
+    pub fn one_model(&self, lambda: f64) -> Option<&'b Start> {
+        self.lambda_max.filter(|b| lambda >= b.above)?.one_model.as_ref()
+    }
+
     /// Remembers a solution.
     pub fn learn(&mut self, lambda: f64, solution: &Solution) {
         self.before = self.last.replace((lambda, Start::from(solution)));
@@ -22,6 +32,9 @@ impl Predictor {
 
     /// A start for the problem as it is now.
     pub fn start(&self, problem: &Problem) -> Option<Start> {
+        if let Some(known) = self.one_model(problem.lambda()) {
+            return Some(known.clone());
+        }
         let (at, last) = self.last.as_ref()?;
         let mut start = last.clone();
         if let Some((then, before)) = &self.before {
