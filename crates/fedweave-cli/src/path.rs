@@ -1,5 +1,6 @@
 //! `fedweave path`: models and clusters over a grid of lambda.
 
+mod choose;
 mod partition;
 mod words;
 
@@ -10,12 +11,12 @@ use fedweave::graph::partition::Partition;
 use fedweave::loss::{Loss, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::path::{
-    Bracket, Path, PathPoint, PathSettings, PathWatch, Recovery, geometric, lambda_max, path, recovery, same,
+    Bracket, Path, PathPoint, PathSettings, PathWatch, Recovery, geometric, lambda_max, path, recovery,
 };
 use fedweave::problem::Problem;
 use fedweave::solve::{Record, Solution, Start, Status, Watch, solve};
 use fedweave::split::Part;
-use fedweave::tune::{Errors, Rule, stiff_lambda};
+use fedweave::tune::{Errors, stiff_lambda};
 use fedweave_io::{Input, RunWriter, load};
 
 use crate::config::RawConfig;
@@ -24,6 +25,7 @@ use crate::plan::{Plan, at_least, choice};
 use crate::progress::{Watcher, catch_interrupts, interrupted, use_threads};
 use crate::trial::Trial;
 use crate::{Exit, say};
+use choose::choose;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +44,7 @@ pub struct Walk {
     /// The fit at the chosen value; its status is that of the whole path.
     pub fit: Fit,
     pub lambda_max: Option<Bracket>,
+    pub lambda_max_seconds: f64,
     pub path: Path,
     /// Errors of every point.
     pub errors: Vec<PointErrors>,
@@ -138,7 +141,7 @@ fn walk(plan: Plan, input: Input, ask: &Ask) -> Result<Option<Walk>> {
     let mut problem = build(&plan, &input, &loss, training.scaled.clone(), 1.0)?;
     let mut watcher = Watcher::new("lambda_max", WIDTH, usize::MAX, time_left(&plan, started));
     let bracket = lambda_max(&mut problem, WIDTH, &mut |record| watcher.see(record))?;
-    watcher.finish();
+    let lambda_max_seconds = watcher.finish();
     let grid = ask.grid(&plan.raw, &problem, bracket.as_ref());
     let validation = trial.as_ref().map(|t| t.plain(&t.validation)).transpose()?;
     let mut steps = Steps {
@@ -154,8 +157,9 @@ fn walk(plan: Plan, input: Input, ask: &Ask) -> Result<Option<Walk>> {
     };
     let settings =
         PathSettings { solve: plan.settings.clone(), breakpoints: ask.breakpoints, lambda_max: bracket.as_ref() };
+    let began = Instant::now();
     let path = path(&mut problem, &grid, &settings, &mut steps)?;
-    let seconds = started.elapsed().as_secs_f64();
+    let seconds = began.elapsed().as_secs_f64();
     let (errors, last) = (std::mem::take(&mut steps.errors), steps.last.take());
     drop(steps);
     let Some((at, last)) = last else { return Ok(None) };
@@ -170,14 +174,25 @@ fn walk(plan: Plan, input: Input, ask: &Ask) -> Result<Option<Walk>> {
         Some(_) => None,
         None => Some(look_for_recovery(&plan, &mut problem, &partition, &grid, path.points[chosen].lambda, started)?),
     };
-    solution.status = status(&path, solution.status);
+    solution.status = if interrupted() { Status::Interrupted } else { status(&path, solution.status) };
     let held_out = match (trial, split, &errors[chosen].validation) {
         (Some(trial), Some(split), Some(validation)) => Some(trial.judge(&plan, split, validation.clone())?),
         _ => None,
     };
     let wanted = grid.len();
     let fit = Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning: None }.into_fit()?;
-    Ok(Some(Walk { fit, lambda_max: bracket, path, errors, chosen, why, recovery, given: given.is_some(), wanted }))
+    Ok(Some(Walk {
+        fit,
+        lambda_max: bracket,
+        lambda_max_seconds,
+        path,
+        errors,
+        chosen,
+        why,
+        recovery,
+        given: given.is_some(),
+        wanted,
+    }))
 }
 
 /// The models of one point again; the path keeps only its last ones.
@@ -214,48 +229,6 @@ fn look_for_recovery(
 fn status(path: &Path, chosen: Status) -> Status {
     let limited = path.points.iter().map(|p| p.status).find(|s| *s != Status::Converged);
     path.stopped.or(limited).unwrap_or(chosen)
-}
-
-/// The value with the smallest held-out error (or the largest not clearly worse); without held-out rows the middle of the longest
-/// stretch of lambda, on a logarithmic scale, with the same clusters, neither one model nor one per node.
-fn choose(path: &Path, errors: &[PointErrors], rule: Rule, nodes: usize) -> (usize, &'static str) {
-    let mean = |k: usize| errors[k].validation.as_ref().and_then(Errors::mean).unwrap_or(f64::INFINITY);
-    let lambda = |k: usize| path.points[k].lambda;
-    let all = 0..path.points.len();
-    if errors.iter().any(|e| e.validation.is_some()) {
-        // Of equals the larger lambda.
-        let better = |a: usize, b: usize| (mean(a), -lambda(a)) < (mean(b), -lambda(b));
-        let best = all.clone().fold(0, |b, k| if better(k, b) { k } else { b });
-        let passes = |k: &usize| {
-            let pair = (&errors[*k].validation, &errors[best].validation);
-            let (Some(a), Some(b)) = pair else { return false };
-            a.minus(b).is_some_and(|(mean, error)| mean <= error)
-        };
-        return match rule {
-            Rule::Minimum => (best, "smallest error on held-out rows"),
-            Rule::OneStandardError => {
-                let largest = all.filter(passes).fold(best, |b, k| if lambda(k) > lambda(b) { k } else { b });
-                (largest, "largest lambda not clearly worse on held-out rows")
-            }
-        };
-    }
-    let fewest = path.points.iter().map(|p| p.partition.len()).min().unwrap_or(1);
-    let (mut best, mut length) = (path.points.len() / 2, 0.0);
-    let mut k = 0;
-    while k < path.points.len() {
-        let here = &path.points[k].partition;
-        let end =
-            (k..path.points.len()).take_while(|&j| same(here, &path.points[j].partition, nodes)).last().unwrap_or(k);
-        let stretch = (lambda(end) / lambda(k)).ln().abs();
-        if here.len() > fewest && here.len() < nodes && stretch > length {
-            (best, length) = ((k + end) / 2, stretch);
-        }
-        k = end + 1;
-    }
-    match length > 0.0 {
-        true => (best, "middle of the longest stretch with the same clusters"),
-        false => (best, "middle of the grid"),
-    }
 }
 
 /// Watches the path: progress, errors, and the models of the last value.

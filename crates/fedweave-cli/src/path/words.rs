@@ -41,7 +41,7 @@ pub fn summary(walk: &Walk) -> Value {
     let breakpoint = |b: &fedweave::path::Breakpoint| json!({ "below": b.below, "above": b.above, "clusters_below": b.clusters_below, "clusters_above": b.clusters_above });
     let asked = walk.fit.plan.raw.breakpoints.is_some();
     summary["path"] = json!({
-        "lambda_max": walk.lambda_max.as_ref().map(|b| json!({ "below": b.below, "above": b.above, "proven": b.proven })),
+        "lambda_max": walk.lambda_max.as_ref().map(|b| json!({ "below": b.below, "above": b.above, "proven": b.proven, "seconds": walk.lambda_max_seconds })),
         "points": order.iter().map(|&k| point(k)).collect::<Vec<_>>(),
         "points_wanted": walk.wanted,
         "chosen": order.iter().position(|&k| k == walk.chosen),

@@ -55,6 +55,8 @@ const ITERATIONS_MAX: usize = 20_000;
 const GUESSES: usize = 6;
 const GRID_MAX: usize = 12;
 const HALVINGS_MAX: usize = 40;
+/// Heavier edges are beyond what the solver can do.
+const HEAVY_MAX: f64 = 1e9;
 
 /// Looks for the interval of `lambda` in which `partition` is provably recovered, near `guess` and on `grid`; its ends
 /// are bracketed to the relative width `width`. Leaves `problem` as it was.
@@ -162,8 +164,12 @@ impl Search<'_> {
             let models = means(&solution.w, self.partition);
             let (lower, upper) = bounds(self.problem, &models, self.partition);
             let apart = spread(&solution.w, &models, self.partition) > 1e-3 * solution.w.max_row_norm();
+            // What was not found proves nothing.
+            if solution.status != Status::Converged || self.heavy > HEAVY_MAX {
+                return Ok(Conditions { lambda, lower: f64::INFINITY, upper: 0.0, certified_gap: None });
+            }
             // Heavy enough, with something to spare: then the solution found is the clustered minimiser.
-            if self.stopped || self.heavy > 1e9 || (!apart && lambda * self.heavy >= 1.5 * lower) {
+            if !apart && lambda * self.heavy >= 1.5 * lower {
                 return Ok(Conditions { lambda, lower, upper, certified_gap: solution.certified_gap });
             }
             self.heavy = (4.0 * self.heavy).max(3.0 * lower / lambda);
