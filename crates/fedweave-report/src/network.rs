@@ -225,6 +225,11 @@ pub(crate) fn cluster_colours(report: &Report) -> Vec<usize> {
 /// Up to this many nodes each dot is a path of its own, so that overlapping dots keep their outlines.
 const SINGLE_DOTS_MAX: usize = 500;
 
+/// The colour of every node.
+pub(crate) fn node_colours(report: &Report, colours: &[usize]) -> Vec<usize> {
+    (0..report.nodes.len()).map(|i| node_colour(report, colours, i)).collect()
+}
+
 fn node_colour(report: &Report, colours: &[usize], i: usize) -> usize {
     report.nodes[i].cluster.map_or(COLOURS, |k| colours[k])
 }

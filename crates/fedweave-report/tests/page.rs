@@ -64,3 +64,27 @@ fn a_dangling_edge_is_an_error() {
     report.edges[0].j = 2;
     assert!(matches!(render(&report), Err(ReportError::EdgeEnd { edge: 0, node: 2, nodes: 2 })));
 }
+
+#[test]
+fn reports_from_before_paths_still_load() {
+    let old = r#"{"nodes": [{}, {}], "edges": [{"i": 0, "j": 1, "weight": 1, "saturated": true}]}"#;
+    let report: Report = serde_json::from_str(old).unwrap();
+    assert!(report.path.is_none() && report.edges[0].differs);
+    assert!(!serde_json::to_string(&report).unwrap().contains("path"));
+    assert!(!render(&report).unwrap().contains("id=\"tree\""));
+}
+
+#[test]
+fn a_path_is_drawn_even_where_there_is_little_to_draw() {
+    let point =
+        |lambda, membership: Vec<u32>, clusters| PathPoint { lambda, clusters, membership, ..Default::default() };
+    for points in [vec![point(0.0, vec![0, 1], 2)], vec![point(0.0, vec![0, 1], 2), point(2.0, vec![0, 0], 1)]] {
+        let report = Report { path: Some(Path { points, chosen: 0 }), ..two_nodes("a") };
+        let page = render(&report).unwrap();
+        assert!(page.contains("id=\"tree\"") && !page.contains("NaN"));
+    }
+    let nothing = Path { points: vec![point(1.0, vec![], 0)], chosen: 0 };
+    assert!(render(&Report { path: Some(nothing), ..Report::default() }).is_ok());
+    let wrong = Path { points: vec![point(1.0, vec![0], 1)], chosen: 0 };
+    assert!(matches!(render(&Report { path: Some(wrong), ..two_nodes("a") }), Err(ReportError::PathPoint { .. })));
+}

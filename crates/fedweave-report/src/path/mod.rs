@@ -1,5 +1,12 @@
 //! A path: the same network fitted along a grid of lambda.
 
+mod branches;
+mod charts;
+pub(crate) mod colours;
+mod order;
+mod tree;
+pub(crate) mod view;
+
 use serde::{Deserialize, Serialize};
 
 /// The same network fitted along a grid of lambda, from models of their own towards one model for all.
@@ -36,4 +43,13 @@ pub struct PathPoint {
     /// The cluster of every node, in the order of [`Report::nodes`](crate::Report::nodes): numbers below `clusters`,
     /// 0 for the largest.
     pub membership: Vec<u32>,
+}
+
+impl PathPoint {
+    /// The number of nodes of every cluster.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.clusters];
+        self.membership.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
+        sizes
+    }
 }
