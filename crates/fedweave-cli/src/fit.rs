@@ -1,6 +1,7 @@
 //! `fedweave fit`: files in, personal models out.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::io::IsTerminal;
 use std::time::Instant;
 
 use fedweave::Dataset;
@@ -109,7 +110,9 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         let found = trial.tune(&plan, &input, started)?;
         lambda = Some(found.best().lambda);
         held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
-        if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose) {
+        // Without --json it is among the words; in a pipe, in the object.
+        let watched = plan.raw.json && std::io::stderr().is_terminal();
+        if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
             eprintln!("note: {words}");
         }
         tuning = choose.then_some(found);

@@ -32,6 +32,7 @@ pub fn summary(fit: &Fit) -> Value {
         "rows": fit.rows_trained,
         "dim": s.w.cols(),
         "lambda": fit.lambda,
+        "lambda_notice": end_of_tuning(fit),
         "penalty": fit.penalty,
         "loss": loss_name(&fit.loss),
         "objective": s.objective,
@@ -73,6 +74,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         number(fit.lambda),
         chosen(fit)
     ));
+    lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
     let status = status_name(s.status);
     lines.push(format!(
         "{status}: objective {} after {} iterations, {:.2} s",
@@ -334,8 +336,12 @@ fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
     Some(report::LambdaCurve {
         points: tuning.tried.iter().map(point).collect(),
         chosen: fit.lambda,
-        rule: end_of_grid(tuning, &fit.plan).map_or(rule.into(), |words| format!("{rule} ({words})")),
+        rule: end_of_tuning(fit).map_or(rule.into(), |words| format!("{rule} ({words})")),
     })
+}
+
+fn end_of_tuning(fit: &Fit) -> Option<String> {
+    end_of_grid(fit.tuning.as_ref()?, &fit.plan)
 }
 
 /// What a choice at the end of the grid leaves open.
