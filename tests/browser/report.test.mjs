@@ -1,56 +1,11 @@
 // The report pages in a real browser: nothing fails, nothing is loaded, the table sorts and searches, names stay text.
 // Run as `node --test tests/browser` after `npm ci --prefix tests/browser`; without a browser the tests are skipped.
-// FEDWEAVE_SAMPLES may name a folder with sample pages already made.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { after, before, describe, it, test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { close, missing, open, overflow, sample, texts, visit } from './pages.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const executable = process.env.CHROMIUM || '/usr/bin/chromium';
-const library = await import('playwright-core').catch(() => null);
-const missing = !existsSync(executable) ? `no browser at ${executable}` : library ? '' : 'playwright-core is not installed';
-if (missing) {
-  console.log(`skipped: ${missing}`);
-  test('report pages in a browser', { skip: missing });
-}
-
-const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const samples = ['stations-20', 'network-2000', 'minimal', 'hostile'];
-
-let browser;
-let folder = process.env.FEDWEAVE_SAMPLES;
-let made;
-
-function makeSamples() {
-  made = mkdtempSync(join(tmpdir(), 'fedweave-report-'));
-  execFileSync('cargo', ['run', '--release', '--quiet', '-p', 'fedweave-report', '--example', 'sample', '--', made], { cwd: root, stdio: 'inherit' });
-  return made;
-}
-
-// Opens a page, runs the check, and fails on any console error or request.
-async function visit(name, options, check) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
-  const troubles = [];
-  const address = pathToFileURL(join(folder, name + '.html')).href;
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) troubles.push(message.text()); });
-  page.on('pageerror', (error) => troubles.push(error.message));
-  page.on('request', (request) => {
-    if (request.url() !== address && !request.url().startsWith('data:')) troubles.push('request ' + request.url());
-  });
-  await page.goto(address);
-  await check(page);
-  await context.close();
-  assert.deepEqual(troubles, []);
-}
-
-const texts = (page, selector) => page.locator(selector).allTextContents();
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 // Where node i is on the screen, once the page has come to rest there (scrolling hides the tooltip).
 function placeOf(page, i) {
@@ -66,14 +21,8 @@ function placeOf(page, i) {
 }
 
 describe('report pages', { skip: missing || false }, () => {
-  before(async () => {
-    folder = folder || makeSamples();
-    browser = await library.chromium.launch({ executablePath: executable, args: flags });
-  });
-  after(async () => {
-    if (browser) await browser.close();
-    if (made) rmSync(made, { recursive: true });
-  });
+  before(open);
+  after(close);
 
   for (const name of samples) {
     for (const width of [390, 1400]) {
@@ -172,7 +121,7 @@ describe('report pages', { skip: missing || false }, () => {
   }));
 
   it('keeps the command as it is', () => visit('stations-20', {}, async (page) => {
-    const { command } = JSON.parse(readFileSync(join(folder, 'stations-20.json'), 'utf8'));
+    const { command } = JSON.parse(readFileSync(sample('stations-20.json'), 'utf8'));
     assert.equal(await page.locator('#command').textContent(), command);
     await page.locator('#copy').click();
     await page.waitForFunction(() => /Copied|Selected/.test(document.getElementById('copy').textContent), null, { timeout: 5000 });

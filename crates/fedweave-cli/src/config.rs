@@ -128,6 +128,27 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda_rule: Option<String>,
 
+    /// path: number of values of lambda [default: 50]
+    #[arg(long, value_name = "N", help_heading = "Path", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// path: smallest lambda, as a share of the largest [default: 1e-3; 1e-7 for squared and quadratic]
+    #[arg(long, value_name = "SHARE", help_heading = "Path", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda_min_ratio: Option<f64>,
+    /// path: up from the smallest lambda, which takes less time, or down from the largest [default: up]
+    #[arg(long, value_name = "up|down", help_heading = "Path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
+    /// path: bracket the changes of the clusters to this relative width [default if given without: 1e-3]
+    #[arg(long, value_name = "REL", num_args = 0..=1, default_missing_value = "0.001", help_heading = "Path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakpoints: Option<f64>,
+    /// path: where is this partition provably recovered? A column, or a file with node,cluster [default: the one found]
+    #[arg(long, value_name = "COLUMN|FILE", help_heading = "Path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
+
     /// Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]
     #[arg(long, value_name = "ROWS", help_heading = "Held-out rows", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,24 +1,25 @@
 //! `fedweave fit`: files in, personal models out.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::io::IsTerminal;
 use std::time::Instant;
 
+use fedweave::Dataset;
 use fedweave::cluster::{Clusters, clusters};
-use fedweave::compare::held_out;
-use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
+use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
-use fedweave::solve::{Settings, Solution, Start, Status, nodes_without_minimiser, solve};
-use fedweave::split::{Part, Split, split};
-use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
-use fedweave::{Dataset, baseline};
+use fedweave::solve::{Solution, Start, Status, nodes_without_minimiser, solve};
+use fedweave::split::{Part, Split, SplitSpec, split};
+use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
 
 use crate::config::RawConfig;
 use crate::plan::Plan;
 use crate::progress::{Watcher, catch_interrupts, interrupted, use_threads};
 use crate::story;
+use crate::trial::Trial;
 use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
@@ -31,9 +32,6 @@ Examples:
   fedweave fit --config run/config.toml --lambda 0.5                     an earlier run, changed
 
 Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
-
-/// Iterations for one lambda while it is being chosen.
-const TUNING_ITERATIONS_MAX: usize = 10_000;
 
 /// Everything there is to say about a finished fit.
 pub struct Fit {
@@ -107,13 +105,16 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     let mut lambda = plan.lambda.or((input.graph.edges() == 0).then_some(0.0));
     let choose = lambda.is_none();
     if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
-        let split = split(&input.data, input.groups.as_deref(), spec)?;
-        let held = split.part.contains(&Part::Validation);
-        ensure!(held, "no row could be held out: every node has fewer than {} rows; give --lambda", spec.min_rows);
+        let split = hold_out(&input, spec, "give --lambda")?;
         let trial = Trial::new(&plan, &input, &loss, &split);
         let found = trial.tune(&plan, &input, started)?;
         lambda = Some(found.best().lambda);
-        held_out = Some(trial.judge(&plan, split, &found)?);
+        held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
+        // Without --json it is among the words; in a pipe, in the object.
+        let watched = plan.raw.json && std::io::stderr().is_terminal();
+        if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
+            eprintln!("note: {words}");
+        }
         tuning = choose.then_some(found);
     }
     let lambda = lambda.expect("lambda is given or was chosen");
@@ -122,11 +123,9 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         (Some(held), None) => input.data.select(&held.split.mask(Part::Train)),
         _ => input.data.clone(),
     };
-    let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
-    let scaled = scaling.as_ref().map_or_else(|| train.clone(), |s| s.apply(&train));
-    refuse_runaway(&plan, &input, &loss, &scaled, lambda, &plan.options)?;
-    let scaled_rows = scaled.clone();
-    let problem = build(&plan, &input, &loss, scaled, lambda)?;
+    let training = Training::new(&plan, train);
+    refuse_runaway(&plan, &input, &loss, &training.scaled, lambda, &plan.options)?;
+    let problem = build(&plan, &input, &loss, training.scaled.clone(), lambda)?;
     let mut start = resume(&plan, &input, problem.dim())?;
     if let (true, Some(tuning)) = (interrupted(), &tuning) {
         // The best so far is worth more than nothing.
@@ -142,119 +141,95 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         eprintln!("solver: {} ({})", solution.choice.method, solution.choice.reason);
     }
     let seconds = watcher.finish();
-    let mut parameters = solution.w.clone();
-    match (&scaling, &loss) {
-        (Some(s), LossSpec::Same(Family::Point)) => s.restore_points(&mut parameters),
-        (Some(s), _) => s.restore(&mut parameters),
-        (None, _) => {}
-    }
-    let rows_trained = train.len();
-    let accuracy = accuracy(&loss, &train, &parameters);
-    // Scores are the same in scaled features; positions are not.
-    let positions = matches!(loss, LossSpec::Same(Family::Point));
-    let (data, models) = if positions { (train, &parameters) } else { (scaled_rows, &solution.w) };
-    let plain = loss.build(data, &LossOptions::default())?;
-    Ok(Fit {
-        clusters: clusters(&problem, &parameters, &solution.u),
-        penalty: problem.penalty().name(),
-        train: Errors::of(&*plain, models),
-        plan,
-        input,
-        loss,
-        lambda,
-        solution,
-        seconds,
-        parameters,
-        rows_trained,
-        accuracy,
-        held_out,
-        tuning,
-    })
+    Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning }.into_fit()
 }
 
-fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
+/// The rows trained with.
+pub struct Training {
+    pub rows: Dataset,
+    /// The same in the units of the solver.
+    pub scaled: Dataset,
+    scaling: Option<Scaling>,
+}
+
+impl Training {
+    pub fn new(plan: &Plan, rows: Dataset) -> Self {
+        let scaling = plan.raw.standardize.then(|| Scaling::of(&rows, plan.intercept()));
+        let scaled = scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(&rows));
+        Training { rows, scaled, scaling }
+    }
+
+    /// The solver's models in the units of the input.
+    pub fn restore(&self, loss: &LossSpec, w: &Matrix) -> Matrix {
+        let mut parameters = w.clone();
+        match (&self.scaling, loss) {
+            (Some(s), LossSpec::Same(Family::Point)) => s.restore_points(&mut parameters),
+            (Some(s), _) => s.restore(&mut parameters),
+            (None, _) => {}
+        }
+        parameters
+    }
+
+    /// Errors of the solver's models `w`, restored: `parameters`. Scores are the same in scaled features; positions are not.
+    pub fn errors(&self, loss: &LossSpec, w: &Matrix, parameters: &Matrix) -> Result<Errors> {
+        let positions = matches!(loss, LossSpec::Same(Family::Point));
+        let (data, models) = if positions { (&self.rows, parameters) } else { (&self.scaled, w) };
+        Ok(Errors::of(&*loss.build(data.clone(), &LossOptions::default())?, models))
+    }
+}
+
+/// A solved problem and where it came from.
+pub struct Solved {
+    pub plan: Plan,
+    pub input: Input,
+    pub loss: LossSpec,
+    pub problem: Problem,
+    pub training: Training,
+    pub solution: Solution,
+    pub seconds: f64,
+    pub held_out: Option<HeldOut>,
+    pub tuning: Option<Tuning>,
+}
+
+impl Solved {
+    /// Adds what follows from it.
+    pub fn into_fit(self) -> Result<Fit> {
+        let Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning } = self;
+        let parameters = training.restore(&loss, &solution.w);
+        Ok(Fit {
+            clusters: clusters(&problem, &parameters, &solution.u),
+            penalty: problem.penalty().name(),
+            train: training.errors(&loss, &solution.w, &parameters)?,
+            accuracy: accuracy(&loss, &training.rows, &parameters),
+            rows_trained: training.rows.len(),
+            lambda: problem.lambda(),
+            plan,
+            input,
+            loss,
+            solution,
+            seconds,
+            parameters,
+            held_out,
+            tuning,
+        })
+    }
+}
+
+/// Splits the rows; some must be held out.
+pub fn hold_out(input: &Input, spec: &SplitSpec, remedy: &str) -> Result<Split> {
+    let split = split(&input.data, input.groups.as_deref(), spec)?;
+    let held = split.part.contains(&Part::Validation);
+    ensure!(held, "no row could be held out: every node has fewer than {} rows; {remedy}", spec.min_rows);
+    Ok(split)
+}
+
+pub fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
     Ok(Problem::build(input.graph.clone(), loss.build(data, &plan.options)?, plan.penalty(input)?, lambda)?)
 }
 
 /// What is left of `--time-limit`, in seconds.
-fn time_left(plan: &Plan, started: Instant) -> Option<f64> {
+pub fn time_left(plan: &Plan, started: Instant) -> Option<f64> {
     plan.raw.time_limit.map(|limit| (limit - started.elapsed().as_secs_f64()).max(0.0))
-}
-
-/// Models trained without the held-out rows.
-struct Trial<'a> {
-    train: Dataset,
-    validation: Dataset,
-    loss: &'a LossSpec,
-    settings: Settings,
-}
-
-impl<'a> Trial<'a> {
-    fn new(plan: &Plan, input: &Input, loss: &'a LossSpec, split: &Split) -> Self {
-        let train = input.data.select(&split.mask(Part::Train));
-        let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
-        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
-        let validation = scaled(input.data.select(&held_out(&input.data, &train, split, Part::Validation)));
-        // Which lambda is best does not depend on the last digits, nor is it worth waiting for ever.
-        let iterations_max = plan.settings.iterations_max.min(TUNING_ITERATIONS_MAX);
-        let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { plan.settings.tolerance.max(1e-5) };
-        Trial {
-            train: scaled(train),
-            validation,
-            loss,
-            settings: Settings { tolerance, iterations_max, ..plan.settings.clone() },
-        }
-    }
-
-    fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {
-        self.loss.build(data.clone(), &LossOptions::default())
-    }
-
-    fn tune(&self, plan: &Plan, input: &Input, started: Instant) -> Result<Tuning> {
-        let mut problem = build(plan, input, self.loss, self.train.clone(), 0.0)?;
-        let grid = match (plan.lambda, &plan.raw.lambda_grid) {
-            (Some(lambda), _) => vec![lambda],
-            (None, Some(grid)) => grid.clone(),
-            (None, None) => {
-                let mut watcher = Watcher::new("grid", 1e-3, usize::MAX, time_left(plan, started));
-                let grid = lambda_grid(&mut problem, &self.settings, &mut |record| watcher.see(record))?;
-                watcher.finish();
-                grid
-            }
-        };
-        let (train, validation) = (self.plain(&self.train)?, self.plain(&self.validation)?);
-        let mut watcher: Option<(usize, Watcher)> = None;
-        let settings = &self.settings;
-        let tuning = tune(&mut problem, &*train, &*validation, &grid, plan.rule, settings, &mut |k, record| {
-            if watcher.as_ref().is_none_or(|(at, _)| *at != k) {
-                let what = format!("lambda {}/{}", k + 1, grid.len());
-                let fresh = Watcher::new(&what, settings.tolerance, settings.iterations_max, time_left(plan, started));
-                if let Some((_, old)) = watcher.replace((k, fresh)) {
-                    old.finish();
-                }
-            }
-            watcher.as_mut().expect("made above").1.see(record)
-        })?;
-        if let Some((_, last)) = watcher {
-            last.finish();
-        }
-        Ok(tuning)
-    }
-
-    fn judge(&self, plan: &Plan, split: Split, tuning: &Tuning) -> Result<HeldOut> {
-        let validation = self.plain(&self.validation)?;
-        let local = baseline::local(self.loss, self.train.clone(), &plan.options)?;
-        let global = match self.loss {
-            LossSpec::Same(family) => {
-                let w = baseline::global(*family, &self.train, &plan.options)?;
-                let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
-                Some(Errors::of(&*validation, &all))
-            }
-            LossSpec::PerNode(_) => None,
-        };
-        let best = tuning.best();
-        Ok(HeldOut { split, validation: best.validation.clone(), local: Errors::of(&*validation, &local), global })
-    }
 }
 
 /// Share of the rows of `data` that a classifier gets right; `None` for other losses.

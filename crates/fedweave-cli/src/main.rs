@@ -6,11 +6,13 @@ mod demo;
 mod fit;
 mod generate;
 mod graph;
+mod path;
 mod plan;
 mod predict;
 mod progress;
 mod rerun;
 mod story;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,9 @@ Examples:
 
   fedweave fit nodes.csv --edges edges.csv --target y --lambda 0.1 --json
       a graph from a file, a fixed lambda, the result as JSON
+
+  fedweave path points.csv --edges edges.csv --loss point --breakpoints --out path
+      clusters as lambda grows, where they change, a report with a slider
 
   fedweave compare houses.csv --node zip --target price --knn 5 --by lat,lon --splits 10
       does the network help? local-only, one global model, networked, shuffled graph
@@ -53,6 +58,9 @@ enum Command {
     /// Fit a model at every node of a graph
     #[command(after_help = fit::EXAMPLES)]
     Fit(Box<config::RawConfig>),
+    /// Models and clusters over a grid of lambda, where they change, and a report with a slider
+    #[command(after_help = path::EXAMPLES)]
+    Path(Box<config::RawConfig>),
     /// Local-only, one global model, networked, shuffled graph: errors on held-out rows
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<config::RawConfig>),
@@ -81,6 +89,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Fit(raw) => fit::run(*raw),
+        Command::Path(raw) => path::run(*raw),
         Command::Compare(raw) => compare::run(*raw),
         Command::Predict(args) => predict::run(&args),
         Command::Generate(args) => generate::run(&args),

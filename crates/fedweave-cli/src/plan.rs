@@ -44,12 +44,29 @@ pub struct Plan {
 impl Plan {
     /// Checks the settings of `fit`.
     pub fn fit(raw: RawConfig) -> Result<Plan> {
+        refuse_path_flags(&raw)?;
+        Plan::one_fit(raw, Command::Fit)
+    }
+
+    /// Checks the settings of `path`.
+    pub fn path(raw: RawConfig) -> Result<Plan> {
+        ensure!(raw.resume.is_none(), "--resume belongs to `fedweave fit`");
+        let fixed = matches!(raw.lambda, Some(Lambda::Fixed(_)));
+        ensure!(!fixed, "--lambda is one value; `fedweave path` takes --lambda-grid, or finds its own");
+        ensure!(
+            raw.lambda_grid.is_none() || (raw.count.is_none() && raw.lambda_min_ratio.is_none()),
+            "--lambda-grid names the values: leave out --count and --lambda-min-ratio"
+        );
+        Plan::one_fit(raw, Command::Path)
+    }
+
+    fn one_fit(raw: RawConfig, command: Command) -> Result<Plan> {
         ensure!(raw.splits.is_none(), "--splits belongs to `fedweave compare`");
         ensure!(
             raw.test.is_none() && raw.train.is_none(),
             "--train and --test belong to `fedweave compare`; use --validation"
         );
-        let plan = Plan::new(raw, false)?;
+        let plan = Plan::new(raw, command)?;
         ensure!(plan.ridges.len() == 1, "--ridge takes one number here; `fedweave compare` chooses from a list");
         Ok(plan)
     }
@@ -58,11 +75,13 @@ impl Plan {
     pub fn compare(raw: RawConfig) -> Result<Plan> {
         ensure!(raw.loss_column.is_none(), "compare needs one loss for all nodes: a global model has no other meaning");
         ensure!(raw.resume.is_none(), "--resume belongs to `fedweave fit`");
+        refuse_path_flags(&raw)?;
         ensure!(raw.loss.as_deref() != Some("point"), "compare predicts a target; the point loss has none");
-        Plan::new(raw, true)
+        Plan::new(raw, Command::Compare)
     }
 
-    fn new(raw: RawConfig, compare: bool) -> Result<Plan> {
+    fn new(raw: RawConfig, command: Command) -> Result<Plan> {
+        let compare = command == Command::Compare;
         let family = family(raw.loss.as_deref().unwrap_or("squared"), &raw)?;
         let point = family == Family::Point;
         let intercept = !raw.no_intercept && !point;
@@ -98,7 +117,7 @@ impl Plan {
             &[("minimum", Rule::Minimum), ("one-se", Rule::OneStandardError)],
         )?;
         let options = LossOptions { ridge: ridges[0], spare_last: intercept, node_weight };
-        let split = split(&raw, compare, lambda.is_none())?;
+        let split = split(&raw, compare, command == Command::Fit && lambda.is_none())?;
         let plan = Plan {
             input: input(&raw, family, intercept)?,
             settings: settings(&raw)?,
@@ -118,6 +137,11 @@ impl Plan {
         );
         penalty_name(&plan.raw)?;
         Ok(plan)
+    }
+
+    /// True if the penalty is a norm of all parameters.
+    pub fn penalty_is_norm(&self) -> bool {
+        self.raw.penalty.as_deref().is_none_or(|name| name.starts_with("norm"))
     }
 
     /// True if the last feature is an intercept.
@@ -208,6 +232,28 @@ impl Plan {
     }
 }
 
+/// What is planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Fit,
+    Compare,
+    Path,
+}
+
+fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
+    let given = [
+        ("--count", raw.count.is_some()),
+        ("--lambda-min-ratio", raw.lambda_min_ratio.is_some()),
+        ("--direction", raw.direction.is_some()),
+        ("--breakpoints", raw.breakpoints.is_some()),
+        ("--partition", raw.partition.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => bail!("{flag} belongs to `fedweave path`"),
+        None => Ok(()),
+    }
+}
+
 fn plain_penalty(name: &str) -> Result<Box<dyn Penalty>> {
     Ok(match name {
         "norm2" => Box::new(Norm2),
@@ -292,10 +338,15 @@ fn input(raw: &RawConfig, family: Family, intercept: bool) -> Result<InputSpec> 
         by: raw.by.clone().unwrap_or_default(),
         knn: raw.knn,
         metric: raw.metric.as_deref().map(metric).transpose()?,
-        per_node: raw.loss_column.clone().into_iter().collect(),
+        per_node: raw.loss_column.iter().chain(partition_column(raw)).cloned().collect(),
         intercept,
         ..InputSpec::new(nodes)
     })
+}
+
+/// The column with a partition, if it is no file.
+pub fn partition_column(raw: &RawConfig) -> Option<&String> {
+    raw.partition.as_ref().filter(|name| !Path::new(name).is_file())
 }
 
 /// A distance by name.
@@ -361,13 +412,13 @@ fn share(flag: &str, value: f64) -> Result<Share> {
     }
 }
 
-fn at_least(flag: &str, value: f64, least: f64) -> Result<()> {
+pub fn at_least(flag: &str, value: f64, least: f64) -> Result<()> {
     ensure!(value >= least && value.is_finite(), "{flag} {value}: must be a finite number, at least {least}");
     Ok(())
 }
 
 /// The value a name stands for; the first one if there is no name.
-fn choice<T: Copy>(flag: &str, name: Option<&str>, known: &[(&str, T)]) -> Result<T> {
+pub fn choice<T: Copy>(flag: &str, name: Option<&str>, known: &[(&str, T)]) -> Result<T> {
     let Some(name) = name else { return Ok(known[0].1) };
     let found = known.iter().find(|(k, _)| *k == name);
     found.map(|(_, value)| *value).ok_or_else(|| {

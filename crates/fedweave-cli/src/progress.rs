@@ -40,6 +40,8 @@ pub struct Watcher {
     tolerance: f64,
     iterations_max: usize,
     first: Option<f64>,
+    /// Pieces of work done before this one, and all there are.
+    piece: (f64, f64),
 }
 
 const STEPS: u64 = 1000;
@@ -52,7 +54,13 @@ impl Watcher {
         bar.set_style(style.expect("a fixed template").progress_chars("=> "));
         bar.set_prefix(what.to_owned());
         let limit = limit.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
-        Watcher { bar, started: Instant::now(), limit, tolerance, iterations_max, first: None }
+        Watcher { bar, started: Instant::now(), limit, tolerance, iterations_max, first: None, piece: (0.0, 1.0) }
+    }
+
+    /// Piece `k` of `total` alike, the first of which began at `began`: the bar shows them all.
+    pub fn piece(self, k: usize, total: usize, began: Instant) -> Self {
+        let bar = self.bar.with_elapsed(began.elapsed());
+        Watcher { bar, piece: (k as f64, total as f64), ..self }
     }
 
     /// Called at every check of the solver.
@@ -60,7 +68,8 @@ impl Watcher {
         let scale = record.objective.abs().max(1.0);
         let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
         let first = *self.first.get_or_insert(error);
-        self.bar.set_position((STEPS as f64 * self.share_done(record, first, error)) as u64);
+        let (before, total) = self.piece;
+        self.bar.set_position((STEPS as f64 * (before + self.share_done(record, first, error)) / total) as u64);
         self.bar.set_message(format!(
             "iteration {}, objective {:.6}, error {error:.1e}",
             record.iteration, record.objective

@@ -7,13 +7,14 @@ use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::solve::Status;
 use fedweave::split::{Part, Share, SplitRule, SplitSpec};
-use fedweave::tune::Rule;
+use fedweave::tune::{Rule, Tuning};
 use fedweave_io::{Input, RunWriter};
 use fedweave_report as report;
 use fedweave_report::{Report, render};
 use serde_json::{Value, json};
 
 use crate::fit::{Fit, checkpoint};
+use crate::plan::Plan;
 use crate::predict::Model;
 
 /// Reports draw at most this many nodes; larger networks are sampled evenly.
@@ -32,6 +33,7 @@ pub fn summary(fit: &Fit) -> Value {
         "rows": fit.rows_trained,
         "dim": s.w.cols(),
         "lambda": fit.lambda,
+        "lambda_notice": end_of_tuning(fit),
         "penalty": fit.penalty,
         "loss": loss_name(&fit.loss),
         "objective": s.objective,
@@ -73,6 +75,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         number(fit.lambda),
         chosen(fit)
     ));
+    lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
     let status = status_name(s.status);
     lines.push(format!(
         "{status}: objective {} after {} iterations, {:.2} s",
@@ -104,13 +107,13 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
 }
 
 /// Six digits, in powers of ten where that is shorter.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
 }
 
 /// How many models are shared, and how many are not.
-fn clusters_in_words(sizes: &[usize]) -> String {
+pub fn clusters_in_words(sizes: &[usize]) -> String {
     let shared = sizes.iter().filter(|s| **s > 1).count();
     let alone = sizes.len() - shared;
     let members: usize = sizes.iter().filter(|s| **s > 1).sum();
@@ -127,12 +130,23 @@ fn chosen(fit: &Fit) -> &'static str {
     }
 }
 
-fn shown(value: Option<f64>) -> String {
+pub fn shown(value: Option<f64>) -> String {
     value.map_or("-".into(), number)
 }
 
 /// Writes the run directory.
 pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
+    write_models(fit, &writer)?;
+    writer.write_json("summary.json", &summary(fit))?;
+    if fit.solution.status != Status::Converged {
+        writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
+    }
+    write_report(&writer, &report_of(fit))?;
+    Ok(writer.finish()?)
+}
+
+/// Writes models, clusters, history and how to do it again.
+pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
     let (input, s) = (&fit.input, &fit.solution);
     writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
     let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
@@ -162,14 +176,9 @@ pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
         });
         writer.write_csv("lambda.csv", &["lambda", "train_error", "validation_error", "standard_error"], rows)?;
     }
-    writer.write_json("summary.json", &summary(fit))?;
     writer.write_json("encoding.json", &Model::of(fit))?;
     writer.write_text("config.toml", &fit.plan.raw.to_toml()?)?;
-    if s.status != Status::Converged {
-        writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
-    }
-    write_report(&writer, &report_of(fit))?;
-    Ok(writer.finish()?)
+    Ok(())
 }
 
 /// Writes `report.json` and the page made from it.
@@ -250,10 +259,15 @@ pub fn report_of(fit: &Fit) -> Report {
     report
 }
 
+/// Every how manyth of `n` nodes is drawn.
+pub fn drawing_step(n: usize) -> usize {
+    n.div_ceil(NODES_DRAWN).max(1)
+}
+
 /// Puts nodes, edges and coordinates into a report, sampled if there are too many to draw.
 pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, differs: impl Fn(usize) -> bool) {
     let n = input.names.len();
-    let step = n.div_ceil(NODES_DRAWN).max(1);
+    let step = drawing_step(n);
     if step > 1 {
         report.notices.push(format!("the picture and the table show every {step}th of the {n} nodes"));
     }
@@ -283,12 +297,7 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
         .filter_map(|e| {
             let (i, j) = input.graph.nodes_of(e);
             let drawn = i % step == 0 && j % step == 0;
-            drawn.then(|| report::Edge {
-                i: i / step,
-                j: j / step,
-                weight: input.graph.weight(e),
-                saturated: differs(e),
-            })
+            drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), differs: differs(e) })
         })
         .collect();
 }
@@ -328,8 +337,24 @@ fn lambda_curve(fit: &Fit) -> Option<report::LambdaCurve> {
     Some(report::LambdaCurve {
         points: tuning.tried.iter().map(point).collect(),
         chosen: fit.lambda,
-        rule: rule.into(),
+        rule: end_of_tuning(fit).map_or(rule.into(), |words| format!("{rule} ({words})")),
     })
+}
+
+fn end_of_tuning(fit: &Fit) -> Option<String> {
+    end_of_grid(fit.tuning.as_ref()?, &fit.plan)
+}
+
+/// What a choice at the end of the grid leaves open.
+pub fn end_of_grid(tuning: &Tuning, plan: &Plan) -> Option<String> {
+    let lambda = number(tuning.best().lambda);
+    if tuning.at_low_end() {
+        return Some(format!("the chosen lambda {lambda} is the smallest tried; a smaller one might do better"));
+    }
+    // The default grid of a norm begins where models agree: beyond, nothing changes.
+    let complete = plan.raw.lambda_grid.is_none() && plan.penalty_is_norm();
+    let largest = || format!("the chosen lambda {lambda} is the largest tried; a larger one might do better");
+    (tuning.at_high_end() && !complete).then(largest)
 }
 
 /// Things the user should know about the data.

@@ -1,12 +1,13 @@
 //! The references inside a report point at something.
 
-use crate::{Report, ReportError};
+use crate::{Path, PathPoint, Report, ReportError};
 
-/// Checks that edges, clusters and models fit together.
+/// Checks that edges, clusters, models and the path fit together.
 pub(crate) fn check(report: &Report) -> Result<(), ReportError> {
     check_edges(report)?;
     check_clusters(report)?;
-    check_models(report)
+    check_models(report)?;
+    report.path.as_ref().map_or(Ok(()), |path| check_path(path, report.nodes.len()))
 }
 
 fn check_edges(report: &Report) -> Result<(), ReportError> {
@@ -42,10 +43,70 @@ fn check_models(report: &Report) -> Result<(), ReportError> {
     Ok(())
 }
 
+fn check_path(path: &Path, nodes: usize) -> Result<(), ReportError> {
+    let (points, chosen) = (path.points.len(), path.chosen);
+    if chosen >= points {
+        return Err(ReportError::PathChosen { chosen, points });
+    }
+    for (point, facts) in path.points.iter().enumerate() {
+        let before = point.checked_sub(1).map(|before| path.points[before].lambda);
+        if let Some(what) = wrong_point(facts, before, nodes) {
+            return Err(ReportError::PathPoint { point, what });
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a point, `before` being the lambda of the point before it.
+fn wrong_point(point: &PathPoint, before: Option<f64>, nodes: usize) -> Option<String> {
+    let (lambda, found) = (point.lambda, point.membership.len());
+    if !(lambda.is_finite() && lambda >= 0.0) {
+        return Some(format!("lambda is {lambda}"));
+    }
+    if let Some(before) = before.filter(|&before| before >= lambda) {
+        return Some(format!("lambda is {lambda} and the one before is {before}, which is not smaller"));
+    }
+    let errors = [Some(point.objective), point.certified_gap, Some(point.train), point.validation];
+    if errors.into_iter().flatten().any(|number| !number.is_finite()) {
+        return Some("its objective, gap and errors must be finite".into());
+    }
+    if found != nodes {
+        return Some(format!("{found} nodes have a cluster, but there are {nodes}"));
+    }
+    let wrong = point.membership.iter().find(|&&cluster| cluster as usize >= point.clusters)?;
+    Some(format!("a node is in cluster {wrong}, but there are {} clusters", point.clusters))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Cluster, Edge, Node};
+
+    fn two_points() -> Path {
+        let point = |lambda, membership: [u32; 2], clusters| PathPoint {
+            lambda,
+            clusters,
+            membership: membership.to_vec(),
+            ..PathPoint::default()
+        };
+        Path { points: vec![point(0.5, [0, 1], 2), point(1.0, [0, 0], 1)], chosen: 1 }
+    }
+
+    #[test]
+    fn a_wrong_path_is_an_error_that_says_what() {
+        let wrong = |change: fn(&mut Path)| {
+            let mut path = two_points();
+            change(&mut path);
+            check_path(&path, 2).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(wrong(|_| ()), "");
+        assert!(wrong(|path| path.chosen = 2).contains("there are 2 points"));
+        assert!(wrong(|path| path.points[1].lambda = 0.5).contains("not smaller"));
+        assert!(wrong(|path| path.points[0].lambda = f64::NAN).contains("lambda is NaN"));
+        assert!(wrong(|path| path.points[0].validation = Some(f64::INFINITY)).contains("finite"));
+        assert!(wrong(|path| path.points[0].membership.push(0)).contains("3 nodes"));
+        assert!(wrong(|path| path.points[1].membership[1] = 1).contains("cluster 1"));
+    }
 
     #[test]
     fn dangling_references_are_errors() {
@@ -60,7 +121,7 @@ mod tests {
         ));
         report.what.dim = 1;
         assert!(check(&report).is_ok());
-        report.edges.push(Edge { i: 0, j: 7, weight: 1.0, saturated: false });
+        report.edges.push(Edge { i: 0, j: 7, weight: 1.0, differs: false });
         assert!(matches!(check(&report), Err(ReportError::EdgeEnd { edge: 0, node: 7, nodes: 1 })));
     }
 }

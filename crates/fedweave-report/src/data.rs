@@ -3,6 +3,7 @@
 use crate::ReportError;
 use crate::chart::{Chart, Hover};
 use crate::network::Network;
+use crate::path::view::PathData;
 use crate::report::{Node, Report};
 use serde::Serialize;
 
@@ -31,6 +32,7 @@ struct Data<'a> {
     edges: Vec<usize>,
     error_name: &'a str,
     hover: Vec<(&'static str, &'a [Hover])>,
+    path: Option<&'a PathData>,
 }
 
 /// The data of the page.
@@ -39,6 +41,7 @@ pub(crate) fn embed(
     network: Option<&Network>,
     colours: &[usize],
     charts: &[&Chart],
+    path: Option<&PathData>,
 ) -> Result<String, ReportError> {
     let column = |value: fn(&Node) -> Option<f64>| report.nodes.iter().map(|node| value(node).map(rounded)).collect();
     let place = |k: usize| match network {
@@ -62,6 +65,7 @@ pub(crate) fn embed(
         edges: edges(report),
         error_name: &report.outcome.error_name,
         hover: charts.iter().map(|chart| (chart.id, chart.hover.as_slice())).collect(),
+        path,
     };
     Ok(escape(&serde_json::to_string(&data)?))
 }

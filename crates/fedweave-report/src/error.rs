@@ -35,6 +35,22 @@ pub enum ReportError {
         /// The parameters it should have.
         expected: usize,
     },
+    /// The path has no points, or its chosen point is not one of them.
+    #[error("the chosen point of the path is {chosen}, but there are {points} points")]
+    PathChosen {
+        /// The point chosen.
+        chosen: usize,
+        /// The number of points.
+        points: usize,
+    },
+    /// Something is wrong with one point of the path.
+    #[error("point {point} of the path: {what}")]
+    PathPoint {
+        /// The position of the point.
+        point: usize,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The page template failed; a bug.
     #[error("the page template failed: {0}")]
     Template(#[from] minijinja::Error),

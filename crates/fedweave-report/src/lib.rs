@@ -24,6 +24,7 @@ mod layout;
 mod network;
 mod number;
 mod page;
+mod path;
 mod projection;
 mod report;
 mod tables;
@@ -31,6 +32,7 @@ mod words;
 
 pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
 pub use error::ReportError;
+pub use path::{Path, PathPoint};
 pub use report::{
     Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Method, MethodKind, Node, Outcome, Report,
     Status, Step, What,

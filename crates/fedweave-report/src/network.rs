@@ -196,7 +196,7 @@ fn edge_paths(report: &Report, places: &[Option<Point>]) -> (String, String, Opt
     let (mut inside, mut across) = (String::new(), String::new());
     let stride = report.edges.len().div_ceil(EDGES_MAX).max(1);
     for edge in report.edges.iter().step_by(stride) {
-        let path = if edge.saturated { &mut across } else { &mut inside };
+        let path = if edge.differs { &mut across } else { &mut inside };
         append_edge(path, places[edge.i], places[edge.j]);
     }
     let thinned =
@@ -225,6 +225,11 @@ pub(crate) fn cluster_colours(report: &Report) -> Vec<usize> {
 /// Up to this many nodes each dot is a path of its own, so that overlapping dots keep their outlines.
 const SINGLE_DOTS_MAX: usize = 500;
 
+/// The colour of every node.
+pub(crate) fn node_colours(report: &Report, colours: &[usize]) -> Vec<usize> {
+    (0..report.nodes.len()).map(|i| node_colour(report, colours, i)).collect()
+}
+
 fn node_colour(report: &Report, colours: &[usize], i: usize) -> usize {
     report.nodes[i].cluster.map_or(COLOURS, |k| colours[k])
 }
@@ -250,7 +255,7 @@ fn dots(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Sha
 fn grounds(report: &Report, places: &[Option<Point>], colours: &[usize]) -> Vec<Shape> {
     let mut shapes = empty_shapes();
     let stride = report.edges.len().div_ceil(EDGES_MAX).max(1);
-    for edge in report.edges.iter().step_by(stride).filter(|edge| !edge.saturated) {
+    for edge in report.edges.iter().step_by(stride).filter(|edge| !edge.differs) {
         let (colour, other) = (node_colour(report, colours, edge.i), node_colour(report, colours, edge.j));
         if colour == other && colour < COLOURS {
             append_edge(&mut shapes[colour].path, places[edge.i], places[edge.j]);
@@ -271,8 +276,8 @@ mod tests {
             coordinates,
             nodes: vec![node(24.9, 60.2, 0), node(25.5, 65.0, 0), node(27.7, 62.9, 1)],
             edges: vec![
-                Edge { i: 0, j: 1, weight: 1.0, saturated: false },
-                Edge { i: 1, j: 2, weight: 1.0, saturated: true },
+                Edge { i: 0, j: 1, weight: 1.0, differs: false },
+                Edge { i: 1, j: 2, weight: 1.0, differs: true },
             ],
             clusters: vec![Cluster { size: 2, model: vec![] }, Cluster { size: 1, model: vec![] }],
             ..Report::default()

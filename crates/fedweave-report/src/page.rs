@@ -4,6 +4,7 @@ use crate::chart::Chart;
 use crate::diagnose::{Diagnosis, Errors, diagnose};
 use crate::network::{self, Network};
 use crate::number::{count, plural, short};
+use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
 use crate::tables::{self, Bar, Compared, Legend, Models, Nodes};
 use crate::words::{self, Certificate, Fact};
@@ -13,9 +14,14 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 
-const TEMPLATE: &str = include_str!("template/report.html");
-const STYLE: &str = include_str!("template/style.css");
-const SCRIPT: &str = include_str!("template/report.js");
+const TEMPLATE: &str = concat!(
+    include_str!("template/charts.html"),
+    include_str!("template/path.html"),
+    include_str!("template/report.html")
+);
+const STYLE: &str = concat!(include_str!("template/style.css"), include_str!("template/path.css"));
+const SCRIPT: &str =
+    concat!(include_str!("template/report.js"), include_str!("template/path.js"), include_str!("template/tree.js"));
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -32,6 +38,7 @@ struct Page<'a> {
     diagnosis: Diagnosis,
     errors: Vec<Bar>,
     network: Option<Network>,
+    path: Option<PathView>,
     legend: Vec<Legend>,
     modes: Vec<Mode>,
     has_parameters: bool,
@@ -71,8 +78,10 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
     let convergence = curves::convergence(report);
     let curve = report.lambda_curve.as_ref();
     let lambda = curve.and_then(|curve| curves::lambda_chart(curve, &report.outcome.error_name));
-    let charts: Vec<&Chart> = convergence.iter().chain(&lambda).collect();
-    let data = data::embed(report, network.as_ref(), &colours, &charts)?;
+    let path = path::view(report, &network::node_colours(report, &colours));
+    let charts = convergence.iter().chain(&lambda);
+    let charts: Vec<&Chart> = charts.chain(path.iter().flat_map(|path| [&path.clusters, &path.errors])).collect();
+    let data = data::embed(report, network.as_ref(), &colours, &charts, path.as_ref().map(|path| &path.data))?;
     Ok(Page {
         title: &report.title,
         version: &report.version,
@@ -90,6 +99,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         modes: modes(report, &colours),
         has_parameters: report.nodes.iter().any(|node| !node.parameters.is_empty()),
         network,
+        path,
         convergence,
         lambda,
         lambda_note: lambda_note(report),
@@ -107,7 +117,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
 /// The ways to colour that the data allow; the first is shown first.
 fn modes(report: &Report, colours: &[usize]) -> Vec<Mode> {
     let any = |test: fn(&crate::Node) -> bool| report.nodes.iter().any(test);
-    let clusters = colours.iter().any(|&colour| colour < network::COLOURS);
+    let clusters = report.path.is_some() || colours.iter().any(|&colour| colour < network::COLOURS);
     let modes = [
         (clusters, Mode { key: "cluster", title: "Cluster" }),
         (any(|node| node.gain().is_some()), Mode { key: "gain", title: "Gain over local" }),

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::Path;
+
 /// One fitted network of models, told to people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -38,6 +40,9 @@ pub struct Report {
     pub lambda_curve: Option<LambdaCurve>,
     /// The networked models against the alternatives, if they were compared.
     pub comparison: Option<Comparison>,
+    /// The clusters and errors along a grid of lambda, if the whole path was fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
 }
 
 /// The problem: `minimise sum_i L_i(w_i) + lambda * sum_e A_e * phi(w_i - w_j)`.
@@ -176,8 +181,9 @@ pub struct Edge {
     /// The weight `A_e`.
     #[serde(deserialize_with = "nan_if_null")]
     pub weight: f64,
-    /// Whether the ends have different models: the coupling is at its limit `lambda * A_e` and pulls no harder.
-    pub saturated: bool,
+    /// Whether the ends have different models, that is, whether the edge joins two clusters.
+    #[serde(alias = "saturated")]
+    pub differs: bool,
 }
 
 /// A group of connected nodes with one common model.
@@ -316,7 +322,7 @@ mod tests {
         let mut report = Report { title: "a".into(), ..Report::default() };
         report.outcome.objective = 0.1 + 0.2;
         report.nodes.push(Node { name: "n".into(), parameters: vec![1e-300, -2.5], ..Node::default() });
-        report.edges.push(Edge { i: 0, j: 0, weight: 1.0, saturated: true });
+        report.edges.push(Edge { i: 0, j: 0, weight: 1.0, differs: true });
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
     }

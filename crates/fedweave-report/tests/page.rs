@@ -6,7 +6,7 @@ fn two_nodes(name: &str) -> Report {
     let node =
         |name: &str| Node { name: name.into(), rows: 3, cluster: Some(0), parameters: vec![1.0], ..Node::default() };
     let mut report = Report { title: name.into(), nodes: vec![node(name), node("b")], ..Report::default() };
-    report.edges = vec![Edge { i: 0, j: 1, weight: 1.0, saturated: false }];
+    report.edges = vec![Edge { i: 0, j: 1, weight: 1.0, differs: false }];
     report.clusters = vec![Cluster { size: 2, model: vec![1.0] }];
     report.command = format!("fedweave fit  {name}");
     (report.what.dim, report.what.nodes, report.what.edges) = (1, 2, 1);
@@ -63,4 +63,28 @@ fn a_dangling_edge_is_an_error() {
     let mut report = two_nodes("a");
     report.edges[0].j = 2;
     assert!(matches!(render(&report), Err(ReportError::EdgeEnd { edge: 0, node: 2, nodes: 2 })));
+}
+
+#[test]
+fn reports_from_before_paths_still_load() {
+    let old = r#"{"nodes": [{}, {}], "edges": [{"i": 0, "j": 1, "weight": 1, "saturated": true}]}"#;
+    let report: Report = serde_json::from_str(old).unwrap();
+    assert!(report.path.is_none() && report.edges[0].differs);
+    assert!(!serde_json::to_string(&report).unwrap().contains("path"));
+    assert!(!render(&report).unwrap().contains("id=\"tree\""));
+}
+
+#[test]
+fn a_path_is_drawn_even_where_there_is_little_to_draw() {
+    let point =
+        |lambda, membership: Vec<u32>, clusters| PathPoint { lambda, clusters, membership, ..Default::default() };
+    for points in [vec![point(0.0, vec![0, 1], 2)], vec![point(0.0, vec![0, 1], 2), point(2.0, vec![0, 0], 1)]] {
+        let report = Report { path: Some(Path { points, chosen: 0 }), ..two_nodes("a") };
+        let page = render(&report).unwrap();
+        assert!(page.contains("id=\"tree\"") && !page.contains("NaN"));
+    }
+    let nothing = Path { points: vec![point(1.0, vec![], 0)], chosen: 0 };
+    assert!(render(&Report { path: Some(nothing), ..Report::default() }).is_ok());
+    let wrong = Path { points: vec![point(1.0, vec![0], 1)], chosen: 0 };
+    assert!(matches!(render(&Report { path: Some(wrong), ..two_nodes("a") }), Err(ReportError::PathPoint { .. })));
 }

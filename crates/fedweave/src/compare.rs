@@ -174,13 +174,14 @@ impl Comparison<'_> {
         let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;
         let grid = match self.lambdas {
             Some(grid) => grid.to_vec(),
-            None => lambda_grid(&mut problem, &self.settings, &mut |r| watch(r))?,
+            None => lambda_grid(&mut problem, &mut |r| watch(r))?,
         };
         let plain = LossOptions::default();
         let (train, validation) =
             (self.family.build(parts.train.clone(), &plain)?, self.family.build(parts.validation.clone(), &plain)?);
+        let (open, settings) = (self.lambdas.is_none(), &self.settings);
         let tuning: Tuning =
-            tune(&mut problem, &*train, &*validation, &grid, self.rule, &self.settings, &mut |_, r| watch(r))?;
+            tune(&mut problem, &*train, &*validation, &grid, open, self.rule, settings, &mut |_, r| watch(r))?;
         let best = tuning.best();
         Ok(Trained { w: best.w.clone(), lambda: Some(best.lambda), converged: best.converged })
     }

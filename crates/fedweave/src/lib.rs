@@ -39,6 +39,7 @@ mod linalg;
 pub mod loss;
 pub mod matrix;
 mod parallel;
+pub mod path;
 pub mod penalty;
 pub mod problem;
 mod random;

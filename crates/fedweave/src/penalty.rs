@@ -56,6 +56,11 @@ pub trait Penalty: Send + Sync {
     /// How far `u` is outside the domain of the conjugate, relative to the size of that domain; 0 inside.
     fn excess(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
 
+    /// The dual norm of `u`, if `phi` is a norm: `(weight phi)*(u)` is finite exactly where this is at most `weight`.
+    fn dual_norm(&self, _edge: usize, _u: &[f64]) -> Option<f64> {
+        None
+    }
+
     /// `u <- argmin_z (weight phi)*(z) + |z - u|^2 / (2 sigma)`, by Moreau's identity.
     fn prox_conjugate(&self, edge: usize, weight: f64, sigma: f64, u: &mut [f64], work: &mut [f64]) {
         let (t, work) = work.split_at_mut(u.len());

@@ -46,6 +46,18 @@ impl Problem {
         Ok(())
     }
 
+    /// Exchanges the losses with others of the same size.
+    pub(crate) fn swap_loss(&mut self, loss: &mut Box<dyn Loss>) {
+        assert_eq!((self.loss.nodes(), self.loss.dim()), (loss.nodes(), loss.dim()), "losses of the same size");
+        std::mem::swap(&mut self.loss, loss);
+    }
+
+    /// Exchanges the edge weights `A_e` with others.
+    pub(crate) fn swap_weights(&mut self, weights: &mut Vec<f64>) {
+        self.graph.swap_weights(weights);
+        self.weights = self.graph.weights().iter().map(|a| self.lambda * a).collect();
+    }
+
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph

@@ -5,8 +5,9 @@ use crate::linalg::cholesky::packed_len;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
+use crate::path::{geometric, lambda_max};
 use crate::problem::Problem;
-use crate::solve::{Record, Settings, Solution, Start, Status, Watch, solve};
+use crate::solve::{Record, Settings, Start, Status, Watch, solve};
 
 /// The mean of the node's losses, and what it is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,17 +91,34 @@ impl Tuning {
     pub fn best(&self) -> &Tried {
         &self.tried[self.chosen]
     }
+
+    /// The chosen value is the smallest of several: a smaller one might do better.
+    pub fn at_low_end(&self) -> bool {
+        self.tried.len() > 1 && self.chosen + 1 == self.tried.len()
+    }
+
+    /// The chosen value is the largest of several. On the default grid of a norm nothing changes beyond it.
+    pub fn at_high_end(&self) -> bool {
+        self.tried.len() > 1 && self.chosen == 0
+    }
 }
 
 /// Number of values on the default grid, from consensus down to nearly independent nodes.
 const GRID: usize = 17;
+/// Decades that an open grid may grow by.
+const DECADES_MORE: f64 = 4.0;
+/// Wide enough for the top of a grid.
+const TOP_WIDTH: f64 = 0.25;
 
-/// Solves for every `lambda` of the grid (see [`lambda_grid`]), largest first, each warm-started from the one before.
+/// Solves for every `lambda` of the grid (see [`lambda_grid`]), largest first, each warm-started from the one before. An
+/// `open` grid goes on below its end, decade by decade, while the smallest value is the best, but not for ever.
+#[allow(clippy::too_many_arguments)]
 pub fn tune(
     problem: &mut Problem,
     train: &dyn Loss,
     validation: &dyn Loss,
     grid: &[f64],
+    open: bool,
     rule: Rule,
     settings: &Settings,
     watch: &mut dyn FnMut(usize, &Record) -> Watch,
@@ -108,8 +126,18 @@ pub fn tune(
     let mut start: Option<Start> = None;
     let mut grid = grid.to_vec();
     grid.sort_by(|a, b| b.total_cmp(a));
-    let mut tried = Vec::with_capacity(grid.len());
-    for (k, &lambda) in grid.iter().enumerate() {
+    let end = if open { grid.last().map_or(0.0, |last| last * 10f64.powf(-DECADES_MORE)) } else { f64::INFINITY };
+    let mut tried: Vec<Tried> = Vec::with_capacity(grid.len());
+    let mut stopped = false;
+    loop {
+        let k = tried.len();
+        if k == grid.len() {
+            match next_decade(&grid, end).filter(|_| choose(&tried, Rule::Minimum) + 1 == k) {
+                Some(decade) => grid.extend(decade),
+                None => break,
+            }
+        }
+        let lambda = grid[k];
         problem.set_lambda(lambda)?;
         let solution = solve(problem, settings, start.take(), &mut |record| watch(k, record));
         start = Some(Start::from(&solution));
@@ -117,16 +145,27 @@ pub fn tune(
         let converged = solution.status == Status::Converged;
         let (train, validation) = (errors(train), errors(validation));
         tried.push(Tried { lambda, train, validation, w: solution.w.clone(), converged });
-        if matches!(solution.status, Status::Interrupted | Status::TimeLimit) {
+        stopped = matches!(solution.status, Status::Interrupted | Status::TimeLimit);
+        if stopped {
             break;
         }
     }
     // What was broken off says nothing, unless there is nothing else.
-    if tried.len() > 1 && tried.len() < grid.len() {
+    if tried.len() > 1 && stopped {
         tried.pop();
     }
     let chosen = choose(&tried, rule);
     Ok(Tuning { tried, chosen })
+}
+
+/// The grid's next decade, at its own spacing; `None` below `end`.
+fn next_decade(grid: &[f64], end: f64) -> Option<Vec<f64>> {
+    let [.., before, last] = *grid else { return None };
+    let ratio = last / before;
+    let more = (-1.0 / ratio.log10()).round().max(1.0);
+    let decade = (1..=more as i32).map(|k| last * ratio.powi(k));
+    // The last decade allowed may end a rounding error below.
+    (ratio > 0.0 && ratio < 1.0 && last * ratio.powf(more) >= 0.99 * end).then(|| decade.collect())
 }
 
 fn choose(tried: &[Tried], rule: Rule) -> usize {
@@ -144,39 +183,20 @@ fn choose(tried: &[Tried], rule: Rule) -> usize {
 
 /// A geometric grid, largest first: for norms from the `lambda` at which all models of a component agree, over four decades; for
 /// quadratic penalties, which never make models agree, seven decades around the curvature of the losses.
-pub fn lambda_grid(
-    problem: &mut Problem,
-    settings: &Settings,
-    watch: &mut dyn FnMut(&Record) -> Watch,
-) -> Result<Vec<f64>> {
+pub fn lambda_grid(problem: &mut Problem, watch: &mut dyn FnMut(&Record) -> Watch) -> Result<Vec<f64>> {
     if problem.graph().edges() == 0 {
         return Ok(vec![0.0]);
     }
-    let (top, decades) = match consensus_lambda(problem, settings, watch)? {
-        Some(top) => (top, 4.0),
-        None => (1e3 * stiffness(problem), 7.0),
+    let (top, decades) = match lambda_max(problem, TOP_WIDTH, watch)?.filter(|b| b.above > 0.0) {
+        Some(bracket) => (bracket.above, 4.0),
+        None => (stiff_lambda(problem), 7.0),
     };
-    Ok((0..GRID).map(|k| top * 10f64.powf(-decades * k as f64 / (GRID - 1) as f64)).collect())
+    Ok(geometric(top, 10f64.powf(-decades), GRID))
 }
 
-/// With an almost infinite `lambda`, the flows that hold all models together; the largest of them, relative to its
-/// edge weight, is a `lambda` that suffices.
-fn consensus_lambda(
-    problem: &mut Problem,
-    settings: &Settings,
-    watch: &mut dyn FnMut(&Record) -> Watch,
-) -> Result<Option<f64>> {
-    let before = problem.lambda();
-    problem.set_lambda(1e6 * (1.0 + stiffness(problem)))?;
-    let settings = Settings { tolerance: 1e-3, iterations_max: 2000, ..settings.clone() };
-    let solution: Solution = solve(problem, &settings, None, watch);
-    problem.set_lambda(before)?;
-    // The excess over a tiny ball, relative to it, is the dual norm in units of that ball.
-    let unit = 1e-6 * solution.u.max_row_norm();
-    let graph = problem.graph();
-    let norm = |e: usize| unit * problem.penalty().excess(e, unit * graph.weight(e), solution.u.row(e));
-    let top = (0..graph.edges()).map(norm).fold(0.0, f64::max);
-    Ok((top > 0.0 && top.is_finite()).then_some(top))
+/// The top of the default grid of a penalty that never makes models agree.
+pub fn stiff_lambda(problem: &Problem) -> f64 {
+    1e3 * stiffness(problem)
 }
 
 /// Mean curvature of the losses per unit of mean weighted degree.
@@ -207,6 +227,15 @@ mod tests {
     fn the_one_standard_error_rule_takes_the_largest_lambda_that_is_not_clearly_worse() {
         let all = [tried(10.0, [9.0, 9.1, 9.2]), tried(1.0, [1.0, 2.5, 3.0]), tried(0.1, [1.2, 2.0, 3.0])];
         assert_eq!((choose(&all, Rule::Minimum), choose(&all, Rule::OneStandardError)), (2, 1));
+    }
+
+    #[test]
+    fn a_decade_more_keeps_the_spacing() {
+        let grid = geometric(10.0, 1e-4, 17);
+        let more = next_decade(&grid, 1e-7).unwrap();
+        assert_eq!(more.len(), 4);
+        assert!((more[3] - 1e-4).abs() < 1e-15 && (more[0] - 1e-3 * 10f64.powf(-0.25)).abs() < 1e-15);
+        assert_eq!((next_decade(&grid, 1e-3), next_decade(&[1.0], 0.0)), (None, None));
     }
 
     #[test]

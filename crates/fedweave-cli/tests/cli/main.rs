@@ -5,4 +5,5 @@ mod extremes;
 mod golden;
 mod not_errors;
 mod outputs;
+mod path;
 mod sandbox;

@@ -694,3 +694,15 @@ fn a_comparison_stopped_early_says_so() {
     let outcome = network().run("compare data/nodes.csv --edges data/edges.csv --target y --max-iterations 1");
     assert_eq!(outcome.code, 1, "{}", outcome.stdout);
 }
+
+#[test]
+fn a_lambda_at_the_end_of_the_grid_is_noticed() {
+    let sandbox = network();
+    let fit = "fit data/nodes.csv --edges data/edges.csv --target y --lambda-grid 0.1,1";
+    let notice = "the chosen lambda 0.100000 is the smallest tried";
+    assert!(sandbox.succeed(&format!("{fit} --out run")).contains(notice));
+    assert!(sandbox.json(fit)["lambda_notice"].as_str().unwrap().contains(notice));
+    assert!(sandbox.read("run/report.json").contains(notice));
+    let inside = "fit data/nodes.csv --edges data/edges.csv --target y";
+    assert!(sandbox.json(inside)["lambda_notice"].is_null());
+}

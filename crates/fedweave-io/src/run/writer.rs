@@ -12,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 12] = [
+pub const RUN_FILES: [&str; 15] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -23,6 +23,9 @@ pub const RUN_FILES: [&str; 12] = [
     "checkpoint.bin",
     "compare.csv",
     "lambda.csv",
+    "path.csv",
+    "membership.csv",
+    "breakpoints.csv",
     "report.json",
     "stations.csv.gz",
 ];

@@ -41,6 +41,9 @@ function element(tag, className, text) {
   return node;
 }
 
+// Where on the path the network is shown: the cluster and the colour of every node there; null: as fitted.
+let along = null;
+const shownColour = (i) => (along ? along.colours[i] : clusterColour(i));
 const clusterColour = (i) => (data.cluster[i] === null ? GREY : data.colours[data.cluster[i]]);
 
 /* ---- the tooltip, one for the page ---- */
@@ -63,6 +66,7 @@ function hideTip() {
 function nodeLines(i) {
   const lines = [data.name[i]];
   const about = data.cluster[i] === null ? [] : [`cluster ${data.cluster[i] + 1}`];
+  if (along) about.splice(0, 1, `cluster ${along.clusters[i] + 1} at λ = ${along.lambda}`);
   about.push(`${format(data.rows[i], 9)} ${data.rows[i] === 1 ? 'row' : 'rows'}`);
   lines.push(about.join(' · '));
   if (isNumber(data.validation[i])) lines.push(`held-out error ${format(data.validation[i])}`);
@@ -106,7 +110,7 @@ function binsOf(list, diverging) {
 }
 
 function classesOf(key, parameter) {
-  if (key === 'cluster') return { classOf: (i) => 'c' + clusterColour(i) };
+  if (key === 'cluster') return { classOf: (i) => 'c' + shownColour(i) };
   const list = values(key, parameter);
   const diverging = key === 'gain';
   const bins = binsOf(list, diverging);
@@ -153,6 +157,7 @@ function colourBy(key, parameter) {
 function showRamp(bins, letter, diverging) {
   const ramp = byId('ramp');
   const clusters = byId('clusters');
+  if (byId('legend-title')) byId('legend-title').hidden = Boolean(bins) || !along;
   ramp.hidden = !bins;
   if (clusters) clusters.hidden = Boolean(bins);
   byId('ground').style.display = bins ? 'none' : '';
@@ -171,7 +176,8 @@ function rampTitle() {
 }
 
 function focusColour(colour) {
-  net.classList.toggle('focused', colour !== null);
+  byId('drawing').classList.toggle('focused', colour !== null);
+  byId('lit').replaceChildren();
   for (const path of net.querySelectorAll('.group, .ground')) path.classList.toggle('focus', path.classList.contains('c' + colour));
   for (const button of document.querySelectorAll('#clusters button')) {
     button.setAttribute('aria-pressed', String(button.dataset.colour === String(colour)));
@@ -393,10 +399,10 @@ function prepareColours() {
   for (const button of buttons) {
     button.addEventListener('click', () => { if (select) select.value = ''; colourBy(button.dataset.mode); });
   }
-  for (const button of document.querySelectorAll('#clusters button')) {
-    const on = () => button.getAttribute('aria-pressed') === 'true';
-    button.addEventListener('click', () => focusColour(on() ? null : Number(button.dataset.colour)));
-  }
+  if (byId('clusters')) byId('clusters').addEventListener('click', (event) => {
+    const button = event.target.closest('button');
+    if (button) focusColour(button.getAttribute('aria-pressed') === 'true' ? null : Number(button.dataset.colour));
+  });
   if (select && !data.parameters.length) select.parentElement.hidden = true;
   if (select) {
     data.features.forEach((name, k) => select.append(new Option(name, String(k))));

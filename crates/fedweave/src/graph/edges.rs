@@ -100,6 +100,12 @@ impl Graph {
         &self.weight
     }
 
+    /// Exchanges the weights with others, positive and as many.
+    pub(crate) fn swap_weights(&mut self, weights: &mut Vec<f64>) {
+        assert_eq!(self.weight.len(), weights.len(), "one weight per edge");
+        std::mem::swap(&mut self.weight, weights);
+    }
+
     /// The edges at `node`, neighbours in increasing order.
     pub fn ends(&self, node: usize) -> &[End] {
         &self.ends[self.offsets[node] as usize..self.offsets[node + 1] as usize]

@@ -32,6 +32,17 @@ impl Partition {
         Partition { part, parts: parts as usize }
     }
 
+    /// Nodes with the same label are together.
+    pub fn of_labels<T: Ord>(labels: &[T]) -> Self {
+        let mut known: std::collections::BTreeMap<&T, u32> = std::collections::BTreeMap::new();
+        let mut part = Vec::with_capacity(labels.len());
+        for label in labels {
+            let fresh = known.len() as u32;
+            part.push(*known.entry(label).or_insert(fresh));
+        }
+        Partition { part, parts: known.len() }
+    }
+
     /// The connected components of `graph`.
     pub fn components(graph: &Graph) -> Self {
         Self::of_edges(graph, |_| true)
@@ -94,5 +105,7 @@ mod tests {
         assert_eq!(Partition::of_edges(&g, |e| e == 0).len(), 4);
         let p = Partition::of_edges(&g, |e| e == 1).by_size();
         assert_eq!((0..5).map(|i| p.part(i)).collect::<Vec<_>>(), [1, 0, 2, 3, 0]);
+        let p = Partition::of_labels(&["b", "a", "b"]);
+        assert_eq!((p.len(), p.part(0), p.part(1), p.part(2)), (2, 0, 1, 0));
     }
 }

@@ -15,6 +15,7 @@ pub fn check_penalty(penalty: &dyn Penalty, dim: usize, seed: u64) -> Result<(),
     case.prox(&a, &b, &mut draw)?;
     case.moreau(&a)?;
     case.fenchel(&a, &b)?;
+    case.dual_norm(&a)?;
     case.jacobian(&a, &b)?;
     case.blocks(&a, &b)
 }
@@ -58,6 +59,14 @@ impl Case<'_> {
         check_prox_point(h, &pa, a, 1.0, draw)?;
         let (da, db) = (self.dual_of(a), self.dual_of(b));
         check_firm(&da, &db, a, b)
+    }
+
+    /// The domain of the conjugate is the ball of the dual norm, where there is one.
+    fn dual_norm(&self, u: &[f64]) -> Result<(), Violation> {
+        let Some(norm) = self.penalty.dual_norm(0, u) else { return Ok(()) };
+        let excess = (norm / self.weight - 1.0).max(0.0);
+        let found = self.penalty.excess(0, self.weight, u);
+        at_most("dual norm", (found - excess).abs(), 1e-12 * (1.0 + excess))
     }
 
     /// `prox*(u) = u - sigma prox_{weight / sigma}(u / sigma)`.

@@ -104,6 +104,14 @@ impl Penalty for Blocks {
         self.fold(u, loose, |worst, block, part| worst.max(block.penalty.excess(edge, weight * block.strength, part)))
     }
 
+    /// The largest of the blocks, if all are norms and no coordinate is loose.
+    fn dual_norm(&self, edge: usize, u: &[f64]) -> Option<f64> {
+        let part = |block: &Block| -> Vec<f64> { block.coordinates.iter().map(|&j| u[j]).collect() };
+        let norm = |block: &Block| Some(block.penalty.dual_norm(edge, &part(block))? / block.strength);
+        let all = self.blocks.iter().map(norm).collect::<Option<Vec<f64>>>()?;
+        self.loose.is_empty().then(|| all.into_iter().fold(0.0, f64::max))
+    }
+
     fn prox_conjugate(&self, edge: usize, weight: f64, sigma: f64, u: &mut [f64], work: &mut [f64]) {
         self.each(u, work, |block, part, work| {
             block.penalty.prox_conjugate(edge, weight * block.strength, sigma, part, work);

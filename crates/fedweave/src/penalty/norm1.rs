@@ -31,6 +31,10 @@ impl Penalty for Norm1 {
         ball_excess(largest(u), weight)
     }
 
+    fn dual_norm(&self, _edge: usize, u: &[f64]) -> Option<f64> {
+        Some(largest(u))
+    }
+
     /// Clips every entry to `+-weight`.
     fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
         u.iter_mut().for_each(|u| *u = u.clamp(-weight, weight));

@@ -34,6 +34,10 @@ impl Penalty for Norm2 {
         ball_excess(norm2(u), weight)
     }
 
+    fn dual_norm(&self, _edge: usize, u: &[f64]) -> Option<f64> {
+        Some(norm2(u))
+    }
+
     /// Projection onto the ball of radius `weight`.
     fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
         let size2 = dot(u, u);

@@ -33,6 +33,10 @@ impl Penalty for NormInf {
         ball_excess(sum_abs(u), weight)
     }
 
+    fn dual_norm(&self, _edge: usize, u: &[f64]) -> Option<f64> {
+        Some(sum_abs(u))
+    }
+
     /// Projection onto the 1-norm ball: soft thresholding at the level that makes the norm equal to the radius.
     fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
         let level = clip_level(u, weight);

@@ -8,6 +8,7 @@ use fedweave::penalty::{Norm1, Norm2, NormInf, Penalty, SquaredNorm};
 use fedweave::{Dataset, Graph, Matrix, Problem};
 use serde_json::Value;
 
+#[allow(dead_code, reason = "not every test looks at all of it")]
 pub struct Golden {
     pub name: String,
     pub problem: Problem,

@@ -1,30 +1,35 @@
 //! Sample reports with made-up numbers, for looking at and for the browser test:
 //! `cargo run --release -p fedweave-report --example sample -- OUTDIR`.
 
+mod noise;
+mod path;
+
 use fedweave_report::*;
-use std::path::Path;
+use noise::Noise;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: sample OUTDIR")?;
     std::fs::create_dir_all(&folder)?;
-    let samples =
-        [("stations-20", stations()), ("network-2000", large()), ("minimal", minimal()), ("hostile", hostile())];
+    let samples = [
+        ("stations-20", stations()),
+        ("network-2000", large(2000, 14)),
+        ("minimal", minimal()),
+        ("hostile", with_path(hostile(), 2)),
+        ("path-20", with_path(stations(), 4)),
+        ("path-200", with_path(large(200, 8), 6)),
+        ("path-2000", with_path(large(2000, 14), 10)),
+    ];
     for (name, report) in samples {
-        let file = Path::new(&folder).join(name);
+        let file = std::path::Path::new(&folder).join(name);
         std::fs::write(file.with_extension("html"), render(&report)?)?;
         std::fs::write(file.with_extension("json"), serde_json::to_string(&report)?)?;
     }
     Ok(())
 }
 
-/// Evenly spread numbers in [0, 1), the same on every machine.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as f64 / (1u64 << 31) as f64
-    }
+fn with_path(mut report: Report, steps: i32) -> Report {
+    path::add_path(&mut report, steps);
+    report
 }
 
 const PLACES: [(&str, f64, f64, usize); 20] = [
@@ -85,23 +90,24 @@ fn stations() -> Report {
 }
 
 /// Places in a square whose coordinates the report is not told; the layout has to find the shape again.
-fn large() -> Report {
+fn large(size: usize, groups: usize) -> Report {
     let mut noise = Noise(3);
-    let centres: Vec<(f64, f64)> = (0..14).map(|_| (noise.next() * 1.6, noise.next())).collect();
+    let centres: Vec<(f64, f64)> = (0..groups).map(|_| (noise.next() * 1.6, noise.next())).collect();
     let models: Vec<Vec<f64>> = centres.iter().map(|_| (0..10).map(|_| 4.0 * noise.next() - 2.0).collect()).collect();
     let place = |noise: &mut Noise| (noise.next() * 1.6, noise.next());
-    let nodes: Vec<Node> = (0..2000)
+    let nodes: Vec<Node> = (0..size)
         .map(|i| {
             let (x, y) = place(&mut noise);
             let distance = |c: &(f64, f64)| (c.0 - x).hypot(c.1 - y);
-            let cluster = (0..14).min_by(|&a, &b| distance(&centres[a]).total_cmp(&distance(&centres[b]))).unwrap_or(0);
+            let cluster =
+                (0..groups).min_by(|&a, &b| distance(&centres[a]).total_cmp(&distance(&centres[b]))).unwrap_or(0);
             let mut node = noisy_node(&format!("node-{i:04}"), cluster, &models[cluster], &mut noise);
             (node.x, node.y) = (Some(x / 0.45), Some(y));
             node
         })
         .collect();
     let edges = nearest(&nodes, 7);
-    let mut report = fitted("Sample: 2,000 nodes without coordinates", nodes, edges, &models);
+    let mut report = fitted(&format!("Sample: {size} nodes without coordinates"), nodes, edges, &models);
     for node in &mut report.nodes {
         (node.x, node.y) = (None, None);
     }
@@ -139,12 +145,12 @@ fn nearest(nodes: &[Node], k: usize) -> Vec<Edge> {
     }
     edges.sort_unstable();
     edges.dedup();
-    edges.into_iter().map(|(i, j)| Edge { i, j, weight: 1.0, saturated: false }).collect()
+    edges.into_iter().map(|(i, j)| Edge { i, j, weight: 1.0, differs: false }).collect()
 }
 
 fn fitted(title: &str, nodes: Vec<Node>, mut edges: Vec<Edge>, models: &[Vec<f64>]) -> Report {
     for edge in &mut edges {
-        edge.saturated = nodes[edge.i].cluster != nodes[edge.j].cluster;
+        edge.differs = nodes[edge.i].cluster != nodes[edge.j].cluster;
     }
     let size = |k| nodes.iter().filter(|node| node.cluster == Some(k)).count();
     let clusters =
@@ -280,7 +286,7 @@ fn hostile() -> Report {
     ];
     let mut noise = Noise(5);
     let nodes: Vec<Node> = names.iter().map(|name| noisy_node(name, 0, &[1.0, -1.0], &mut noise)).collect();
-    let edges = (1..nodes.len()).map(|j| Edge { i: 0, j, weight: 1.0, saturated: false }).collect();
+    let edges = (1..nodes.len()).map(|j| Edge { i: 0, j, weight: 1.0, differs: false }).collect();
     let mut report =
         fitted("Sample: </title><img src=x onerror=\"window.hacked=1\">", nodes, edges, &[vec![1.0, -1.0]]);
     report.what.features = vec!["<b>bold</b>".into(), "--></style>".into()];
