@@ -164,13 +164,23 @@ pub fn bound_with(
 }
 
 /// A point with better flows, by a few semismooth Newton steps from `w` on the augmented Lagrangian with multipliers `u`: the flow
-/// out of a node ends up in the row space of its data (a Newton step `x` leaves `-H_i x_i` there). `products_max` limits
-/// the work.
-pub fn corrected(problem: &Problem, w: &Matrix, u: &Matrix, sigma: f64, products_max: usize) -> (Matrix, Matrix) {
+/// out of a node ends up in the row space of its data (a Newton step `x` leaves `-H_i x_i` there). Edges are
+/// made `stiff` compared to nodes: they take what is missing, soft ones would leave it to the nodes, who pay for it.
+/// `products_max` limits the work.
+pub fn corrected(
+    problem: &Problem,
+    w: &Matrix,
+    u: &Matrix,
+    sigma: f64,
+    stiff: f64,
+    products_max: usize,
+) -> (Matrix, Matrix) {
     let layout = Layout::in_order(problem.graph());
     let terms = Placed { loss: problem.loss(), node: &layout.node };
     let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
     let mut newton = Newton::new(&terms, penalty, &layout, weights, Some(graph), w.clone(), u.clone(), sigma);
+    let degree = 2.0 * graph.edges() as f64 / graph.nodes() as f64;
+    newton.set_sigma(sigma.max(stiff * newton.curvature() / degree));
     // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.
     let objective = problem.objective(w).abs().max(1.0);
     let charged = RADIUS * (1.0 + w.max_row_norm()) * (problem.nodes() as f64).sqrt();

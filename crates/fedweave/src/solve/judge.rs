@@ -4,7 +4,6 @@
 //! from the same point; their difference is the certified gap.
 
 use super::newton::minimise_fused;
-use super::second_order::mean_curvature;
 use super::{Choice, Record, Settings, Solution, Status, Watch};
 use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
@@ -32,6 +31,8 @@ const FIRST_CORRECTION: usize = 20;
 const STIFF: f64 = 100.0;
 /// ... and in every further one by this: more exact, and more work.
 const STIFFER: f64 = 4.0;
+/// ... up to here, where rounding begins to show.
+const STIFF_MAX: f64 = 1e4;
 /// Gaps this many times larger than allowed are far away.
 const FAR: f64 = 30.0;
 /// Most steps of conjugate gradients for one correction.
@@ -61,7 +62,6 @@ pub struct Judge<'a> {
     history: Vec<Record>,
     promising: f64,
     next_correction: usize,
-    curvature: Option<f64>,
     /// Stiffness of edges in a correction, in units of the mean curvature of the nodes.
     stiff: f64,
     fuses: bool,
@@ -87,7 +87,6 @@ impl<'a> Judge<'a> {
             history: Vec::new(),
             promising: PROMISING * settings.tolerance,
             next_correction: FIRST_CORRECTION,
-            curvature: None,
             stiff: STIFF,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: Vec::new(),
@@ -203,13 +202,8 @@ impl<'a> Judge<'a> {
             return;
         }
         let steps_max = steps_max(self.problem, iteration);
-        // Stiff edges take what is missing; soft ones would leave it to the nodes, who pay for it.
-        let degree = 2.0 * self.problem.graph().edges() as f64 / self.problem.nodes() as f64;
-        let curvature =
-            *self.curvature.get_or_insert_with(|| mean_curvature(self.problem, self.w.as_ref().expect("a point")));
-        let sigma = sigma.max(self.stiff * curvature / degree);
-        self.stiff *= STIFFER;
-        let (w, flow) = certificate::corrected(self.problem, self.w(), flow, sigma, steps_max);
+        self.stiff = (STIFFER * self.stiff).min(STIFF_MAX);
+        let (w, flow) = certificate::corrected(self.problem, self.w(), flow, sigma, self.stiff, steps_max);
         let objective = self.problem.objective(&w);
         let gap = certificate::bound(self.problem, &w, &flow, objective);
         if let Some(gap) = gap {

@@ -31,6 +31,8 @@ pub struct Newton<'a> {
     /// Center of the proximal term.
     center: Matrix,
     steps: usize,
+    /// Mean curvature of the losses.
+    curvature: f64,
 }
 
 /// Most products with the matrix for one Newton step.
@@ -39,7 +41,10 @@ const PRODUCTS_MAX: usize = 500;
 const REDUCTION: f64 = 0.1;
 /// Share of the predicted decrease that a step must bring.
 const ARMIJO: f64 = 1e-4;
-const LENGTH_MIN: f64 = 1e-8;
+const LENGTH_MIN: f64 = 1e-5;
+/// The first damping of a step that failed, relative to the mean curvature, and how often it is raised.
+const DAMPING: f64 = 1e-8;
+const DAMPINGS_MAX: usize = 6;
 /// Changes of the value below this, relatively, are rounding.
 const ROUNDING: f64 = 1e-15;
 
@@ -61,7 +66,8 @@ impl<'a> Newton<'a> {
         let system = System::new(&a, w.rows(), graph);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
-        let mut newton = Newton { a, system, at, trial, u, center, steps: 0 };
+        let curvature = a.mean_curvature(&at.w);
+        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton
     }
@@ -107,14 +113,27 @@ impl<'a> Newton<'a> {
         ordered_sum(f.rows(), f.cols(), distance2).sqrt()
     }
 
-    /// One Newton step with backtracking. Returns the decrease that the step promised, zero where rounding ends all progress.
+    /// One Newton step. Returns the decrease that it promised, zero where rounding ends all progress. Where the matrix is
+    /// nearly singular its step leads nowhere; damping, more and more, makes it a step along the gradient.
     fn step(&mut self, reduction: f64) -> f64 {
         self.steps += 1;
+        for _ in 0..DAMPINGS_MAX {
+            if let Some(promised) = self.try_step(reduction) {
+                self.a.damping = if self.a.damping > self.curvature * DAMPING { 0.1 * self.a.damping } else { 0.0 };
+                return promised;
+            }
+            self.a.damping = (100.0 * self.a.damping).max(DAMPING * self.curvature);
+        }
+        0.0
+    }
+
+    /// A step with backtracking; `None` if it leads nowhere.
+    fn try_step(&mut self, reduction: f64) -> Option<f64> {
         self.system.set(&self.a, &self.at);
         self.system.solve(&self.a, &self.at, reduction, PRODUCTS_MAX);
         let slope = inner(&self.at.gradient, &self.system.x);
         if slope.is_nan() || slope >= 0.0 {
-            return 0.0;
+            return None;
         }
         let (before, rounding) = (self.gradient_norm(), ROUNDING * self.at.value.abs());
         let mut length = 1.0;
@@ -129,11 +148,11 @@ impl<'a> Newton<'a> {
                 if better || decrease >= 0.0 {
                     std::mem::swap(&mut self.at, &mut self.trial);
                 }
-                return if better { -0.5 * slope } else { 0.0 };
+                return Some(if better { -0.5 * slope } else { 0.0 });
             }
             length *= 0.5;
         }
-        0.0
+        None
     }
 
     /// Newton steps until one promises a decrease of at most `decrease_min`.
@@ -146,11 +165,11 @@ impl<'a> Newton<'a> {
     }
 
     /// Newton steps until the gradient is small against the way that the multipliers want to move (or `floor`): the
-    /// accuracy that the round deserves. `curvature` makes the two comparable. `go_on` is asked before every step.
-    pub fn minimise(&mut self, curvature: f64, floor: f64, steps_max: usize, go_on: &mut dyn FnMut() -> bool) {
+    /// accuracy that the round deserves. `go_on` is asked before every step.
+    pub fn minimise(&mut self, floor: f64, steps_max: usize, go_on: &mut dyn FnMut() -> bool) {
         for _ in 0..steps_max {
             let g = self.gradient_norm();
-            let deserved = 0.3 * (curvature / self.a.sigma).sqrt() * self.moved();
+            let deserved = 0.3 * (self.curvature / self.a.sigma).sqrt() * self.moved();
             if g <= deserved.max(floor) || !go_on() || self.step(REDUCTION.min(g.sqrt())) == 0.0 {
                 break;
             }
@@ -168,7 +187,7 @@ impl<'a> Newton<'a> {
 
     /// Newton steps until the gradient is `wanted`. Full steps: near the minimum the gradient is a better guide than the value.
     pub fn minimise_gradient(&mut self, wanted: f64, steps_max: usize, products_max: usize) {
-        let budget = self.system.products + products_max;
+        let budget = self.system.products.saturating_add(products_max);
         for _ in 0..steps_max {
             let size = self.gradient_norm();
             let left = budget.saturating_sub(self.system.products);
@@ -197,17 +216,27 @@ impl<'a> Newton<'a> {
         flow
     }
 
-    /// Takes the flows as multipliers, with a new step.
-    pub fn update(&mut self, sigma: f64) {
-        self.u.as_mut_slice().copy_from_slice(self.at.flow.as_slice());
-        self.center.as_mut_slice().copy_from_slice(self.at.w.as_slice());
+    /// Changes the step.
+    pub fn set_sigma(&mut self, sigma: f64) {
         self.a.sigma = sigma;
         self.a.evaluate(&mut self.at, &self.u, &self.center);
     }
 
-    /// The strength of the proximal term, for losses that are not strongly convex.
-    pub fn set_delta(&mut self, delta: f64) {
-        self.a.delta = delta;
+    /// Takes the flows as multipliers, with a new step.
+    pub fn update(&mut self, sigma: f64) {
+        self.u.as_mut_slice().copy_from_slice(self.at.flow.as_slice());
+        self.center.as_mut_slice().copy_from_slice(self.at.w.as_slice());
+        self.set_sigma(sigma);
+    }
+
+    /// Mean curvature of the losses.
+    pub fn curvature(&self) -> f64 {
+        self.curvature
+    }
+
+    /// The strength of the proximal term relative to the mean curvature, for losses that are not strongly convex.
+    pub fn set_proximal(&mut self, strength: f64) {
+        self.a.delta = strength * self.curvature;
         self.a.evaluate(&mut self.at, &self.u, &self.center);
     }
 }

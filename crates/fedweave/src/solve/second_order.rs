@@ -4,12 +4,12 @@ use super::judge::{Judge, Sight};
 use super::layout::Layout;
 use super::newton::{Newton, Placed};
 use super::{Choice, Settings, Solution, Start, Status};
-use crate::linalg::cholesky::packed_len;
-use crate::matrix::Matrix;
 use crate::problem::Problem;
 
 /// Growth of the dual step from round to round.
 const GROWTH: f64 = 4.0;
+/// Longest step, relative to the mean curvature: beyond, rounding of differences shows in the flows.
+const LONGEST: f64 = 1e6;
 /// For smooth penalties there is nothing to be gained from small steps: rounds end after one or two.
 const SMOOTH: f64 = 1e6;
 const ROUNDS_MAX: usize = 60;
@@ -17,7 +17,7 @@ const STEPS_PER_ROUND: usize = 40;
 /// Rounds without a smaller gap or residual after which rounding is to blame.
 const PATIENCE: usize = 6;
 /// The proximal term, relative to the mean curvature of the losses.
-const PROXIMAL: f64 = 1e-9;
+pub const PROXIMAL: f64 = 1e-9;
 
 /// Rounds of Newton's method from `start`; `done` iterations were spent before.
 pub fn run(
@@ -34,10 +34,10 @@ pub fn run(
     let terms = Placed { loss: problem.loss(), node: &layout.node };
     let (w, u) = (Layout::place(&start.w, &layout.node), Layout::place(&start.u, &layout.edge));
     let smooth = problem.penalty().is_smooth();
-    let curvature = mean_curvature(problem, &start.w);
-    let sigma = if smooth { SMOOTH * (curvature + 2.0 * mean(&weight)) } else { sigma };
+    let sigma = if smooth { SMOOTH * mean(&weight) } else { sigma };
     let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
-    newton.set_delta(PROXIMAL * curvature);
+    newton.set_proximal(PROXIMAL);
+    let floor = 1e-14 * newton.curvature() * (problem.nodes() as f64).sqrt();
     let (mut best, mut idle) = (f64::INFINITY, 0);
     choice.reason = format!("{}; linear systems by {}", choice.reason, newton.linear_solver());
     for round in 0..ROUNDS_MAX {
@@ -53,11 +53,11 @@ pub fn run(
             break;
         }
         if round > 0 {
-            newton.update(if smooth { sigma } else { GROWTH * newton.sigma() });
+            let longest = LONGEST * newton.curvature();
+            newton.update(if smooth { sigma } else { (GROWTH * newton.sigma()).min(longest.max(sigma)) });
         }
-        let floor = 1e-14 * curvature * (problem.nodes() as f64).sqrt();
         let at = iteration(&newton);
-        newton.minimise(curvature, floor, STEPS_PER_ROUND.min(left), &mut || judge.tick(at));
+        newton.minimise(floor, STEPS_PER_ROUND.min(left), &mut || judge.tick(at));
     }
     let iterations = done + newton.work().0;
     judge.solution(Status::Stalled, iterations, choice)
@@ -77,18 +77,4 @@ fn sight(newton: &Newton, layout: &Layout, step_ratio: f64) -> Sight {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// The mean of the diagonals of all Hessians.
-pub fn mean_curvature(problem: &Problem, w: &Matrix) -> f64 {
-    let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
-    let (mut work, mut sum) = (vec![0.0; loss.work_len()], vec![0.0; packed_len(d)]);
-    for node in 0..n {
-        let mut hessian = vec![0.0; loss.hessian_len(node)];
-        loss.hessian(node, w.row(node), &mut hessian, &mut work);
-        loss.add_hessian(node, &hessian, &mut sum);
-    }
-    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
-    let mean = trace / (n * d) as f64;
-    if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
 }

@@ -6,6 +6,7 @@
 use super::judge::{Judge, Sight};
 use super::layout::Layout;
 use super::newton::{Newton, Placed};
+use super::second_order::PROXIMAL;
 use super::{Choice, Settings, Solution, Start, Status};
 use crate::certificate;
 use crate::matrix::Matrix;
@@ -19,7 +20,9 @@ const STEPS_PER_ROUND: usize = 60;
 const GROWTH: f64 = 2.0;
 /// The first step for slopes, and the last: longer ones multiply the rounding of the residuals.
 const SLOPE_STEP: f64 = 1.0;
-const SLOPE_STEP_MAX: f64 = 256.0;
+const SLOPE_STEP_MAX: f64 = 512.0;
+/// Steps that reduce the gradient as far as rounding allows.
+const POLISHING: usize = 3;
 /// Rounds without a smaller gap or residual after which rounding is to blame.
 const PATIENCE: usize = 8;
 
@@ -47,9 +50,11 @@ pub fn run(
         let terms = Placed { loss: &*loss, node: &layout.node };
         let (weights, graph) = (problem.edge_weights(), Some(problem.graph()));
         let mut newton = Newton::new(&terms, problem.penalty(), &layout, weights, graph, w, u, sigma);
-        newton.set_delta(1e-9);
+        newton.set_proximal(PROXIMAL);
         let at = iterations;
         newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));
+        // What is left of the gradient is charged by the certificate.
+        newton.minimise_gradient(0.0, POLISHING, usize::MAX);
         iterations += newton.work().0;
         (w, u) = (newton.w().clone(), newton.flow().clone());
         problem.loss().update_slopes(&w, slope_step, &mut beta);
@@ -68,7 +73,10 @@ pub fn run(
         if idle >= PATIENCE {
             break;
         }
-        if slope_step < SLOPE_STEP_MAX {
+        if judge.residual() <= settings.tolerance {
+            // Everything is in place but for rounding, and that is least with short steps.
+            (sigma, slope_step) = (sigma * SLOPE_STEP / slope_step, SLOPE_STEP);
+        } else if slope_step < SLOPE_STEP_MAX {
             (sigma, slope_step) = (GROWTH * sigma, GROWTH * slope_step);
         }
     }

@@ -94,7 +94,7 @@ impl<'a> Direct<'a> {
                 packed.fill(0.0);
                 a.terms.add_hessian(place, &hessian[hessian_at[place]..hessian_at[place + 1]], &mut packed);
                 unpack(&packed, d, block);
-                (0..d).for_each(|j| block[j * (d + 1)] += a.delta);
+                (0..d).for_each(|j| block[j * (d + 1)] += a.delta + a.damping);
                 for end in graph.ends(place) {
                     let e = end.edge as usize;
                     axpy(1.0, &stiff[e * d * d..(e + 1) * d * d], block);

@@ -88,7 +88,7 @@ impl<'a> System<'a> {
             |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
         let at = |place: usize| a.layout.at_node(place).iter().map(|end| stiffness(end.edge as usize)).sum::<f64>();
         for_blocks(&mut self.shift, 1, |start, shift| {
-            shift.iter_mut().enumerate().for_each(|(k, s)| *s = (a.delta + at(start + k)).max(f64::MIN_POSITIVE));
+            shift.iter_mut().enumerate().for_each(|(k, s)| *s = (a.delta + a.damping + at(start + k)).max(f64::MIN_POSITIVE));
         });
     }
 
@@ -131,7 +131,7 @@ impl<'a> System<'a> {
             for (k, out) in product.chunks_exact_mut(d).enumerate() {
                 let (place, v) = (start + k, p.row(start + k));
                 a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
-                axpy(a.delta, v, out);
+                axpy(a.delta + a.damping, v, out);
                 a.add_divergence(flow, place, out);
                 sum += dot(out, v);
             }
