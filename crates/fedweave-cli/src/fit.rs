@@ -169,7 +169,8 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     })
 }
 
-fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
+/// The problem of these rows.
+pub fn build(plan: &Plan, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
     Ok(Problem::build(input.graph.clone(), loss.build(data, &plan.options)?, plan.penalty(input)?, lambda)?)
 }
 
