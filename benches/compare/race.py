@@ -62,7 +62,7 @@ def race(folder, name, target, limit, options):
     print("ready", flush=True)
     failure = None
     try:
-        module.solve(p, run, **options)
+        module.solve(p, run, **{key: value for key, value in options.items() if key != "threads"})
     except MemoryError:
         failure = "out of memory"
     except Exception as error:  # a competitor's failure is a result, not ours to hide
@@ -72,8 +72,8 @@ def race(folder, name, target, limit, options):
 
 def result(module, p, run, options, failure):
     best = run.best
-    status = "reached" if run.reached else "failed" if failure else "limit" if run.spent > run.limit else "inaccurate"
-    seconds, objective, iterations = run.trace[-1] if run.trace else (run.spent, None, None)
+    status = "reached" if run.reached else "failed" if failure else "limit" if run.over else "inaccurate"
+    seconds, objective, iterations = run.trace[-1] if run.trace else (run.seconds, None, None)
     off = None if best is None or run.target is None else best - run.target
     return {"competitor": module.__name__.split(".")[-1], "problem": p.name, "status": status, "message": failure,
             "version": {package: version(package) for package in packages(module)}, "seconds": seconds,
@@ -98,9 +98,10 @@ def main():
     if not (given.folder and given.competitor):
         parser.error("a folder and a competitor are needed")
     options = settings.of(given.competitor, Path(given.folder).name) if given.settings is None else given.settings
-    if threads := options.pop("threads", None):
+    if "threads" in options:
+        # Read by the libraries when they are imported, so before that.
         for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ[variable] = str(threads)
+            os.environ[variable] = str(options["threads"])
     print(json.dumps(race(given.folder, given.competitor, given.target, given.limit, options)))
 
 

@@ -12,7 +12,7 @@ class Over(Exception):
     """The race is over."""
 
 
-def solve(p, run, every=5):
+def solve(p, run, every=2):
     from scipy.sparse.linalg import LinearOperator, cg
     run.start()
     A = linear.system(p)

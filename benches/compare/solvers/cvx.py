@@ -35,7 +35,7 @@ def race(p, run, solver, options, tolerances):
     for tolerance in tolerances:
         run.again()
         w, stated = problem(cp, p)
-        stated.solve(solver=solver, **options(tolerance, run.left))
+        stated.solve(solver=solver, **options(tolerance, run.limit))
         run.own_seconds, run.used = stated.solver_stats.solve_time, {"tolerance": tolerance}
         if run.see(w.value.reshape(p.n, p.d), stated.solver_stats.num_iters):
             return

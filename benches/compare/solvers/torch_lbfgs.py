@@ -6,7 +6,7 @@ PACKAGES = ("torch",)
 LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
 
 
-def solve(p, run, smallest=1e-7, per_stage=3000, every=20, history=20):
+def solve(p, run, smallest=1e-7, per_stage=400, every=20, history=20):
     import torch
     run.start()
     W = torch.zeros((p.n, p.d), dtype=torch.float64, requires_grad=True)

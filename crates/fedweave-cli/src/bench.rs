@@ -20,7 +20,7 @@ use crate::progress::{catch_interrupts, interrupted};
 use crate::{Exit, say};
 use ours::Ours;
 use places::Places;
-use rivals::{Outcome, Paddock, Raced};
+use rivals::{Aim, Outcome, Paddock, Raced};
 use sets::{Case, SetName};
 
 pub const EXAMPLES: &str = "\
@@ -56,7 +56,7 @@ pub struct BenchArgs {
     /// Folder of the problem files [default: target/bench]
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
-    /// Our time is the median of this many runs; runs of more than 10 s are not repeated
+    /// Times are the median of this many runs; ours of more than 10 s, theirs of more than 2 s are not repeated
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: usize,
     /// Seconds a competitor may take [default: 120; set scale: 330]; ours may take at least 600
@@ -123,6 +123,7 @@ fn line(args: &BenchArgs, case: Case, places: &Places, paddock: Option<&Paddock>
     };
     let mut best = ours::reference(&read, &case, &ours).min(ours.objective);
     let target = best + case.tolerance * best.abs().max(1.0);
+    let aim = Aim { target, limit: case.limit, repeat: args.repeat };
     let kind = (read.loss.clone(), read.penalty.clone());
     drop(read); // the competitors may need the memory
     let mut raced = Vec::new();
@@ -130,7 +131,7 @@ fn line(args: &BenchArgs, case: Case, places: &Places, paddock: Option<&Paddock>
         if interrupted() {
             break;
         }
-        let outcome = paddock.race(rival, &kind, &places.problem(&case.name), target, case.limit);
+        let outcome = paddock.race(rival, &kind, &places.problem(&case.name), &aim);
         if !matches!(outcome, Outcome::NotForThis) {
             eprintln!("{}: {} {}", case.name, rival.name, table::cell(&outcome, &ours, best));
         }
