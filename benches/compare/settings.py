@@ -29,7 +29,7 @@ BEST = {
     },
     "fused": {
         "nl_n1000_d10": {"ratio": 0.1, "chunk": 400}, "nl_n3000_d10": {"ratio": 0.1, "chunk": 600},
-        "nl_n10000_d10": {"ratio": 0.03, "chunk": 1500}, "tableI": {"ratio": 10.0, "chunk": 200},
+        "nl_n10000_d10": {"ratio": 0.03, "chunk": 900}, "tableI": {"ratio": 10.0, "chunk": 200},
         "chain_n2000_d5": {"ratio": 0.1, "chunk": 150}, "cc_n1000_d2": {"chunk": 300},
         "logit_n1000_d5": {"ratio": 5.0, "chunk": 300},
     },

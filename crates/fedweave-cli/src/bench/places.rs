@@ -39,16 +39,22 @@ impl Places {
     }
 
     /// A script of the comparison, ready to be given arguments.
-    pub fn python(&self, script: &str) -> Result<Command> {
+    pub fn script(&self, name: &str) -> Result<Command> {
         let Some(scripts) = &self.scripts else {
             bail!("{SCRIPTS} is not here: run `fedweave bench` inside the repository");
         };
+        let mut command = Command::new(&self.python);
+        command.arg(scripts.join(name));
+        Ok(command)
+    }
+
+    /// [`script`](Self::script), after a look whether Python can run it.
+    pub fn checked_script(&self, name: &str) -> Result<Command> {
+        let command = self.script(name)?;
         let probe = Command::new(&self.python).arg("-c").arg("import numpy, scipy").output();
         let shown = self.python.display();
         let probe = probe.with_context(|| format!("{shown}: cannot be run; {SETUP}"))?;
         ensure!(probe.status.success(), "{shown}: numpy and scipy are not installed for it; {SETUP}");
-        let mut command = Command::new(&self.python);
-        command.arg(scripts.join(script));
         Ok(command)
     }
 
@@ -59,7 +65,7 @@ impl Places {
             return Ok(folder);
         }
         let mut command =
-            self.python("problems.py").with_context(|| format!("{name} is not in {}", self.work.display()))?;
+            self.checked_script("problems.py").with_context(|| format!("{name} is not in {}", self.work.display()))?;
         eprintln!("{name}: writing its files");
         let output = command.arg(&self.work).arg(name).output().context("problems.py cannot be run")?;
         let said = String::from_utf8_lossy(&output.stderr);

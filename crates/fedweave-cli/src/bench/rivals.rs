@@ -116,7 +116,7 @@ impl<'a> Paddock<'a> {
             competitors: Vec<Rival>,
             versions: serde_json::Map<String, Value>,
         }
-        let output = places.python("race.py")?.arg("--list").output().context("race.py cannot be run")?;
+        let output = places.checked_script("race.py")?.arg("--list").output().context("race.py cannot be run")?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "race.py --list: {}", said.lines().last().unwrap_or("failed"));
         let listing: Listing = serde_json::from_slice(&output.stdout).context("race.py --list")?;
@@ -153,7 +153,7 @@ impl<'a> Paddock<'a> {
         if !rival.missing.is_empty() {
             return Outcome::NotInstalled;
         }
-        let command = self.places.python("race.py").map(|mut command| {
+        let command = self.places.script("race.py").map(|mut command| {
             command.arg(folder).arg(&rival.name);
             command.args(["--target", &format!("{target:e}"), "--limit", &limit.to_string()]);
             command
