@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use super::Line;
 use super::ours::Ours;
 use super::rivals::{Outcome, Raced, Report};
+use super::sets::SetName;
 
 /// Everything about a set: summary, side by side, growth, details, versions, machine.
 pub fn markdown(name: &str, lines: &[Line], machine: &str, versions: &[(String, Option<String>)]) -> String {
     let mut text = format!("Set `{name}`. {machine}.\n\n{}\n\n", software(versions));
     summary(&mut text, lines);
-    growth(&mut text, lines);
+    if name == SetName::Growth.name() {
+        growth(&mut text, lines);
+    }
     if lines.iter().any(|line| !line.raced.is_empty()) {
         side_by_side(&mut text, lines);
         details(&mut text, lines);
