@@ -1,5 +1,6 @@
 //! The command line: arguments, progress, exit codes; nothing else.
 
+mod bench;
 mod compare;
 mod config;
 mod demo;
@@ -73,6 +74,9 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(graph::GraphCommand),
+    /// The competition side by side, as ratios
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(bench::BenchArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
@@ -94,6 +98,7 @@ fn main() -> ExitCode {
         Command::Predict(args) => predict::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => graph::run(&command),
+        Command::Bench(args) => bench::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,6 +1,7 @@
 //! The program as its users meet it: the real binary, in a temporary folder.
 
 mod bad_input;
+mod bench;
 mod extremes;
 mod golden;
 mod not_errors;

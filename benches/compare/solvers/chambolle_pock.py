@@ -1,0 +1,42 @@
+"""Chambolle-Pock (the primal-dual method of the GTVMin paper), vectorised; `ratio` 1 is the paper's step sizes."""
+import numpy as np
+
+from instance import apply, project
+
+TITLE = "Chambolle-Pock, numpy"
+LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
+
+
+class PrimalDual:
+    """The iterates, shared with the hybrid."""
+
+    def __init__(self, p, ratio):
+        self.p, self.tau, self.sigma = p, ratio / p.degree, 0.5 / ratio
+        self.W, self.U = np.zeros((p.n, p.d)), np.zeros((p.edges, p.d))
+        if p.quadratic:
+            self.inverse = np.linalg.inv(2 * self.tau[:, None, None] * p.H + np.eye(p.d))
+            self.shift = 2 * self.tau[:, None] * p.h
+
+    def iterate(self):
+        p, before = self.p, self.W
+        V = before - self.tau[:, None] * (p.DT @ self.U)
+        self.W = apply(self.inverse, V + self.shift) if p.quadratic else newton_prox(p, V, 1 / self.tau, before)
+        U = self.U + self.sigma * (p.D @ (2 * self.W - before))
+        self.U = project(U, p.a) if p.penalty == "norm2" else U / (1 + self.sigma / (2 * p.a))[:, None]
+
+
+def newton_prox(p, V, rho, W, steps=3):
+    """`argmin L_i(w) + rho_i/2 |w - v_i|^2`, some Newton steps from the last point."""
+    for _ in range(steps):
+        gradient = p.gradient(W) + rho[:, None] * (W - V)
+        W = W - np.linalg.solve(p.hessian(W) + rho[:, None, None] * np.eye(p.d), gradient[:, :, None])[:, :, 0]
+    return W
+
+
+def solve(p, run, ratio=0.1, every=10, iterations=1_000_000):
+    run.start()
+    method = PrimalDual(p, ratio)
+    for k in range(1, iterations + 1):
+        method.iterate()
+        if k % every == 0 and run.see(method.W, k):
+            return

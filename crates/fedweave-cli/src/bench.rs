@@ -1,0 +1,142 @@
+//! `fedweave bench`: the same problems solved by us and by others, side by side.
+//!
+//! Ours runs in this process; every competitor runs in a Python process of its own (`benches/compare`). The rule is
+//! equal accuracy: our time ends with a certificate, theirs as soon as the objective is as close to the best one found.
+
+mod machine;
+mod million;
+mod ours;
+mod places;
+mod rivals;
+mod sets;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use crate::progress::{catch_interrupts, interrupted};
+use crate::{Exit, say};
+use ours::Ours;
+use places::Places;
+use rivals::{Aim, Outcome, Paddock, Raced};
+use sets::{Case, SetName};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  benches/compare/setup                                     once: the competitors, in target/bench-venv
+  fedweave bench --set quick                                a first look
+  fedweave bench --set headline --out docs/benchmarks.md    replaces that part of the file
+  fedweave bench --problems nl_n1000_d10,tableI --only fedweave,clarabel_direct
+  fedweave bench --set growth --only fedweave               our time from 10^3 to 10^6 nodes
+
+Time is wall time of solving on this machine. Ours ends at a certified relative gap of the tolerance; a competitor's
+ends when its objective is within the tolerance of the best one any method found. Problems are written to target/bench
+by benches/compare/problems.py, which lists their names. Nothing else should run meanwhile.";
+
+/// The competition side by side, as ratios
+#[derive(Args)]
+pub struct BenchArgs {
+    /// Problems that belong together
+    #[arg(long, value_enum, conflicts_with = "problems")]
+    set: Option<SetName>,
+    /// Problems by name, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    problems: Option<Vec<String>>,
+    /// Competitors by name (the files of benches/compare/solvers), separated by commas; `fedweave` for none
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Option<Vec<String>>,
+    /// Markdown file: replaces what stands between <!-- bench:SET begin --> and <!-- bench:SET end -->
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Python with the competitors installed [default: that of target/bench-venv, or of $FEDWEAVE_BENCH_VENV]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Folder of the problem files [default: target/bench]
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    /// Times are the median of this many runs; ours of more than 10 s, theirs of more than 2 s are not repeated
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repeat: usize,
+    /// Seconds a competitor may take [default: 120; set scale: 330]; ours may take at least 600
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<f64>,
+    /// Relative accuracy [default: 1e-6; for the largest problems as the set says]
+    #[arg(long, value_name = "TOL")]
+    tolerance: Option<f64>,
+}
+
+/// One problem, solved by everybody.
+pub struct Line {
+    pub case: Case,
+    pub ours: Ours,
+    pub raced: Vec<Raced>,
+    /// The smallest objective anybody found.
+    pub best: f64,
+}
+
+/// Runs the command.
+pub fn run(args: &BenchArgs) -> Result<Exit> {
+    ensure!(args.repeat > 0, "--repeat must be at least 1");
+    ensure!(args.tolerance.is_none_or(|t| t > 0.0), "--tolerance must be positive");
+    ensure!(args.time_limit.is_none_or(|t| t > 0.0 && t.is_finite()), "--time-limit must be positive");
+    let cases = sets::cases(args);
+    let places = Places::find(args)?;
+    let wanted = cases.iter().any(|case| !case.rivals.is_empty(args.only.as_deref()));
+    let paddock = wanted.then(|| Paddock::open(&places)).transpose()?;
+    if let (Some(paddock), Some(only)) = (&paddock, &args.only) {
+        paddock.check_names(only)?;
+    }
+    catch_interrupts();
+    let started = machine::facts();
+    let mut lines = Vec::new();
+    for case in cases {
+        if interrupted() {
+            break;
+        }
+        lines.push(line(args, case, &places, paddock.as_ref())?);
+    }
+    let name = args.set.map_or("problems", SetName::name);
+    let versions = paddock.as_ref().map(|p| p.versions.as_slice()).unwrap_or_default();
+    let text = table::markdown(name, &lines, &started, versions);
+    say(&text)?;
+    if let (Some(path), false) = (&args.out, interrupted()) {
+        places::replace_section(path, name, &text)?;
+    }
+    let converged = lines.iter().all(|line| line.ours.converged);
+    Ok(match (interrupted(), converged) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Unfinished,
+    })
+}
+
+/// Ours first, then a closer look at the optimum, then everybody else.
+fn line(args: &BenchArgs, case: Case, places: &Places, paddock: Option<&Paddock>) -> Result<Line> {
+    let read = ours::read(&case, places)?;
+    let ours = ours::time(&read, &case, args.repeat);
+    eprintln!("{}: fedweave {}", case.name, table::our_cell(&ours));
+    let field = paddock.filter(|_| !case.rivals.is_empty(args.only.as_deref()) && !interrupted());
+    let Some(paddock) = field else {
+        return Ok(Line { best: ours.objective, case, ours, raced: Vec::new() });
+    };
+    let mut best = ours::reference(&read, &case, &ours).min(ours.objective);
+    let target = best + case.tolerance * best.abs().max(1.0);
+    let aim = Aim { target, limit: case.limit, repeat: args.repeat };
+    let kind = (read.loss.clone(), read.penalty.clone());
+    drop(read); // the competitors may need the memory
+    let mut raced = Vec::new();
+    for rival in paddock.rivals.iter().filter(|rival| case.rivals.includes(&rival.name, args.only.as_deref())) {
+        if interrupted() {
+            break;
+        }
+        let outcome = paddock.race(rival, &kind, &places.problem(&case.name), &aim);
+        if !matches!(outcome, Outcome::NotForThis) {
+            eprintln!("{}: {} {}", case.name, rival.name, table::cell(&outcome, &ours, best));
+        }
+        best = best.min(outcome.objective().unwrap_or(f64::INFINITY));
+        raced.push(Raced { name: rival.name.clone(), title: rival.title.clone(), outcome });
+    }
+    Ok(Line { case, ours, raced, best })
+}

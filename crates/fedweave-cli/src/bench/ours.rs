@@ -1,0 +1,162 @@
+//! Our own times: reading the files the normal way, then solving to a certified gap.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use fedweave::Problem;
+use fedweave::solve::{Settings, Solution, Status, Watch, solve};
+use serde::Deserialize;
+
+use super::places::Places;
+use super::sets::Case;
+use super::{machine, million};
+use crate::config::{Lambda, RawConfig};
+use crate::fit;
+use crate::plan::Plan;
+use crate::progress::interrupted;
+
+/// Our name in lists of competitors.
+pub const NAME: &str = "fedweave";
+
+/// Runs longer than this are not repeated.
+const LONG: f64 = 10.0;
+/// Ours may always take this long.
+const LIMIT_MIN: f64 = 600.0;
+/// How much closer to the optimum the reference should be than the tolerance, and how long it may take for that.
+const CLOSER: f64 = 0.01;
+const REFERENCE_SECONDS: f64 = 10.0;
+/// Time is the limit, not iterations.
+const ITERATIONS_MAX: usize = 100_000_000;
+
+/// A problem in memory.
+pub struct Read {
+    pub problem: Problem,
+    pub loss: String,
+    pub penalty: String,
+    seconds: f64,
+}
+
+/// How we did.
+#[derive(Debug, Clone)]
+pub struct Ours {
+    pub nodes: usize,
+    pub dim: usize,
+    pub edges: usize,
+    /// Median seconds of solving.
+    pub seconds: f64,
+    /// Processor time of the same run.
+    pub cpu: Option<f64>,
+    /// Seconds with reading, or making, the problem.
+    pub with_reading: f64,
+    pub objective: f64,
+    /// Relative certified gap.
+    pub gap: Option<f64>,
+    pub converged: bool,
+    /// Runs the median is of.
+    pub runs: usize,
+    /// MiB.
+    pub peak_memory: Option<f64>,
+}
+
+/// What `problem.json` says.
+#[derive(Deserialize)]
+struct About {
+    loss: String,
+    #[serde(default)]
+    loss_params: LossParams,
+    penalty: String,
+    lambda: f64,
+}
+
+#[derive(Deserialize, Default)]
+struct LossParams {
+    ridge: Option<f64>,
+    huber_delta: Option<f64>,
+}
+
+/// Reads a problem, or makes it.
+pub fn read(case: &Case, places: &Places) -> Result<Read> {
+    if case.name == million::NAME && !places.problem(&case.name).is_dir() {
+        eprintln!("{}: making it in memory", case.name);
+        machine::forget_peak();
+        let started = Instant::now();
+        let problem = million::problem()?;
+        let seconds = started.elapsed().as_secs_f64();
+        return Ok(Read { problem, loss: "squared".into(), penalty: "norm2".into(), seconds });
+    }
+    let folder = places.provide(&case.name)?;
+    machine::forget_peak();
+    let started = Instant::now();
+    let (problem, about) = load(&folder).with_context(|| case.name.clone())?;
+    Ok(Read { problem, loss: about.loss, penalty: about.penalty, seconds: started.elapsed().as_secs_f64() })
+}
+
+fn load(folder: &Path) -> Result<(Problem, About)> {
+    let path = folder.join("problem.json");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    let about: About = serde_json::from_str(&text).with_context(|| format!("{}: not a problem", path.display()))?;
+    let plan = Plan::fit(RawConfig {
+        nodes: Some(folder.join("nodes.csv")),
+        edges: Some(folder.join("edges.csv")),
+        target: Some("y".into()),
+        loss: Some(about.loss.clone()),
+        huber_delta: about.loss_params.huber_delta,
+        ridge: about.loss_params.ridge.map(|ridge| vec![ridge]),
+        no_intercept: true,
+        penalty: Some(about.penalty.clone()),
+        lambda: Some(Lambda::Fixed(about.lambda)),
+        ..RawConfig::default()
+    })?;
+    let mut input = fedweave_io::load(&plan.input)?;
+    let loss = plan.loss(&input)?;
+    let none = input.data.select(&vec![false; input.data.len()]);
+    let data = std::mem::replace(&mut input.data, none);
+    Ok((fit::build(&plan, &input, &loss, data, about.lambda)?, about))
+}
+
+/// Solves to the tolerance, several times unless it takes long.
+pub fn time(read: &Read, case: &Case, repeat: usize) -> Ours {
+    let mut runs = Vec::new();
+    loop {
+        let (cpu, started) = (machine::cpu_seconds(), Instant::now());
+        let solution = solve_within(&read.problem, case.tolerance, case.limit.max(LIMIT_MIN));
+        let seconds = started.elapsed().as_secs_f64();
+        let cpu = cpu.and_then(|before| Some(machine::cpu_seconds()? - before));
+        runs.push((seconds, cpu, solution));
+        if runs.len() >= repeat || seconds > LONG || interrupted() {
+            break;
+        }
+    }
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let count = runs.len();
+    let (seconds, cpu, solution) = runs.swap_remove((count - 1) / 2);
+    Ours {
+        nodes: read.problem.nodes(),
+        dim: read.problem.dim(),
+        edges: read.problem.graph().edges(),
+        seconds,
+        cpu,
+        with_reading: read.seconds + seconds,
+        objective: solution.objective,
+        gap: solution.certified_gap.map(|gap| gap / solution.objective.abs().max(1.0)),
+        converged: solution.status == Status::Converged && solution.certified_gap.is_some(),
+        runs: count,
+        peak_memory: machine::peak_memory(),
+    }
+}
+
+/// An objective closer to the optimum, so that nobody can stop early because we did.
+pub fn reference(read: &Read, case: &Case, ours: &Ours) -> f64 {
+    solve_within(&read.problem, CLOSER * case.tolerance, (3.0 * ours.seconds).max(REFERENCE_SECONDS)).objective
+}
+
+fn solve_within(problem: &Problem, tolerance: f64, limit: f64) -> Solution {
+    let settings = Settings { tolerance, iterations_max: ITERATIONS_MAX, ..Settings::default() };
+    let started = Instant::now();
+    solve(problem, &settings, None, &mut |_| match (interrupted(), started.elapsed().as_secs_f64() > limit) {
+        (true, _) => Watch::Stop(Status::Interrupted),
+        (false, true) => Watch::Stop(Status::TimeLimit),
+        (false, false) => Watch::Continue,
+    })
+}

@@ -1,0 +1,126 @@
+//! Which problems, to which accuracy, against whom.
+
+use clap::ValueEnum;
+
+use super::BenchArgs;
+use super::million;
+
+/// Problems that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SetName {
+    /// One problem of every kind, against everybody
+    Headline,
+    /// Large problems; of the others only Clarabel, and only on the smallest
+    Scale,
+    /// Ours from 10^3 to 10^6 nodes
+    Growth,
+    /// Three small problems, against everybody
+    Quick,
+}
+
+const TOLERANCE: f64 = 1e-6;
+const LIMIT: f64 = 120.0;
+const SCALE_LIMIT: f64 = 330.0;
+
+/// Whom to race against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Everybody,
+    These(&'static [&'static str]),
+}
+
+impl Field {
+    /// True if `name` takes part, also in the eyes of `--only`.
+    pub fn includes(self, name: &str, only: Option<&[String]>) -> bool {
+        let invited = match self {
+            Field::Everybody => true,
+            Field::These(names) => names.contains(&name),
+        };
+        invited && only.is_none_or(|only| only.iter().any(|o| o == name))
+    }
+
+    /// True if nobody can take part.
+    pub fn is_empty(self, only: Option<&[String]>) -> bool {
+        let nobody = only.is_some_and(|only| only.iter().all(|name| name == super::ours::NAME));
+        nobody || self == Field::These(&[])
+    }
+}
+
+/// One problem to solve.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub name: String,
+    pub tolerance: f64,
+    /// Seconds a competitor may take.
+    pub limit: f64,
+    pub rivals: Field,
+}
+
+/// The problems the arguments ask for.
+pub fn cases(args: &BenchArgs) -> Vec<Case> {
+    let limit = args.time_limit.unwrap_or(if args.set == Some(SetName::Scale) { SCALE_LIMIT } else { LIMIT });
+    let case = |name: &str, tolerance: f64, rivals: Field| Case {
+        name: name.to_owned(),
+        tolerance: args.tolerance.unwrap_or(tolerance),
+        limit,
+        rivals,
+    };
+    match &args.problems {
+        Some(names) => names.iter().map(|name| case(name, TOLERANCE, Field::Everybody)).collect(),
+        None => {
+            args.set.unwrap_or(SetName::Quick).list().iter().map(|&(name, tol, field)| case(name, tol, field)).collect()
+        }
+    }
+}
+
+type Entry = (&'static str, f64, Field);
+
+impl SetName {
+    /// The name in markers and titles.
+    pub fn name(self) -> &'static str {
+        match self {
+            SetName::Headline => "headline",
+            SetName::Scale => "scale",
+            SetName::Growth => "growth",
+            SetName::Quick => "quick",
+        }
+    }
+
+    fn list(self) -> &'static [Entry] {
+        const ALL: Field = Field::Everybody;
+        const NONE: Field = Field::These(&[]);
+        match self {
+            SetName::Headline => &[
+                ("nl_n1000_d10", TOLERANCE, ALL),
+                ("nl_n3000_d10", TOLERANCE, ALL),
+                ("nl_n10000_d10", TOLERANCE, ALL),
+                ("tableI", TOLERANCE, ALL),
+                ("logit_n1000_d5", TOLERANCE, ALL),
+                ("cc_n1000_d2", TOLERANCE, ALL),
+                ("chain_n2000_d5", TOLERANCE, ALL),
+                ("sq_n10000_d10", TOLERANCE, ALL),
+            ],
+            SetName::Scale => &[
+                ("nl_n30000_d10", TOLERANCE, Field::These(&["clarabel_direct"])),
+                ("nl_n100000_d10", TOLERANCE, NONE),
+                ("cc_n100000_d7", 1e-5, NONE),
+                ("cc_n1000000_d7", 1e-5, NONE),
+                (million::NAME, 1e-4, NONE),
+            ],
+            // One tolerance along a curve, or it would not be a curve.
+            SetName::Growth => &[
+                ("nl_n1000_d10", 1e-4, NONE),
+                ("nl_n3000_d10", 1e-4, NONE),
+                ("nl_n10000_d10", 1e-4, NONE),
+                ("nl_n30000_d10", 1e-4, NONE),
+                ("nl_n100000_d10", 1e-4, NONE),
+                (million::NAME, 1e-4, NONE),
+                ("cc_n100000_d7", 1e-5, NONE),
+                ("cc_n1000000_d7", 1e-5, NONE),
+            ],
+            SetName::Quick => {
+                &[("nl_n300_d5", TOLERANCE, ALL), ("cc_n1000_d2", TOLERANCE, ALL), ("sq_n3000_d10", TOLERANCE, ALL)]
+            }
+        }
+    }
+}
