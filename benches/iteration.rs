@@ -35,7 +35,7 @@ fn measure(nodes: usize, family: Family, penalty: Box<dyn Penalty>, bandwidth: f
     let loss = family.build(made.data, &LossOptions::default()).expect("valid data");
     let problem = Problem::build(made.graph, loss, penalty, 0.1).expect("parts that fit");
     let (d, edges) = (problem.dim(), problem.graph().edges());
-    let mut method = PrimalDual::new(&problem, &Matrix::zeros(nodes, d), &Matrix::zeros(edges, d), 1.0, 1.8);
+    let mut method = PrimalDual::new(&problem, &Matrix::zeros(nodes, d), &Matrix::zeros(edges, d), 1.0, 1.8, false);
     let per_node = best_of(30, || method.update_nodes()) / nodes as f64;
     let per_edge = best_of(30, || method.update_edges()) / edges as f64;
     let whole = best_of(30, || method.iterate());

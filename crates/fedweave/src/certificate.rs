@@ -93,12 +93,13 @@ fn nan_max(a: f64, b: f64) -> f64 {
 
 /// `lambda A_e phi(t) + (lambda A_e phi)*(u) - u't` with `t = (D w)_e`.
 fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
-    let (t, weight) = (problem.difference(w, edge), problem.edge_weights()[edge]);
-    let (penalty, u) = (problem.penalty(), u.row(edge));
-    let (paid, conjugate, along) = (weight * penalty.value(edge, &t), penalty.conjugate(edge, weight, u), dot(u, &t));
-    let terms: f64 = u.iter().zip(&t).map(|(u, t)| (u * t).abs()).sum();
-    // Also for a flow that is outside its ball by the rounding that `conjugate` forgives.
-    (paid + conjugate - along).max(0.0) + (4.0 * f64::EPSILON + ROUNDING) * (paid + terms)
+    let (penalty, weight, u) = (problem.penalty(), problem.edge_weights()[edge], u.row(edge));
+    problem.with_difference(w, edge, |t| {
+        let (paid, conjugate) = (weight * penalty.value(edge, t), penalty.conjugate(edge, weight, u));
+        let terms: f64 = u.iter().zip(t).map(|(u, t)| (u * t).abs()).sum();
+        // Also for a flow that is outside its ball by the rounding that `conjugate` forgives.
+        (paid + conjugate - dot(u, t)).max(0.0) + (4.0 * f64::EPSILON + ROUNDING) * (paid + terms)
+    })
 }
 
 /// The bound for given models and flows; `None` if the flows prove nothing.

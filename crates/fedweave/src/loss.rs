@@ -141,6 +141,26 @@ pub trait Loss: Send + Sync {
         }
     }
 
+    /// Like [`prepare`](Loss::prepare), for [`majorised_rows`](Loss::majorised_rows).
+    fn prepare_majorised(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
+        self.prepare(nodes, tau)
+    }
+    /// [`prox_rows`](Loss::prox_rows) of a quadratic that touches the loss at `old` and lies above it, which costs one
+    /// gradient; the proximal step itself where no such quadratic is known.
+    #[allow(clippy::too_many_arguments)]
+    fn majorised_rows(
+        &self,
+        start: usize,
+        nodes: &[u32],
+        tau: &[f64],
+        prepared: &Prepared,
+        _old: &[f64],
+        rows: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.prox_rows(start, nodes, tau, prepared, rows, work);
+    }
+
     /// True if [`softened`](Loss::softened) is there.
     fn softens(&self) -> bool {
         false
@@ -197,6 +217,11 @@ pub trait Loss: Send + Sync {
     ///
     /// so the bound is rigorous however well `z` was found.
     fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        self.fenchel_gap_by_newton(node, w, v, work)
+    }
+
+    /// [`fenchel_gap`](Loss::fenchel_gap) with the `z` that [`minimise_tilted`](Loss::minimise_tilted) finds.
+    fn fenchel_gap_by_newton(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
         let d = self.dim();
         let (z, rest) = work.split_at_mut(d);
         let (gradient, rest) = rest.split_at_mut(d);

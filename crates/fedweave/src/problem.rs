@@ -111,14 +111,23 @@ impl Problem {
     /// `lambda * sum_e A_e phi(w_i - w_j)`.
     pub fn total_variation(&self, w: &Matrix) -> f64 {
         ordered_sum(self.graph.edges(), 4 * self.dim(), |e| {
-            self.weights[e] * self.penalty.value(e, &self.difference(w, e))
+            self.with_difference(w, e, |t| self.weights[e] * self.penalty.value(e, t))
         })
     }
 
-    /// `(D w)_e = w_{e+} - w_{e-}`.
-    pub fn difference(&self, w: &Matrix, edge: usize) -> Vec<f64> {
-        let (i, j) = self.graph.nodes_of(edge);
-        w.row(i).iter().zip(w.row(j)).map(|(a, b)| a - b).collect()
+    /// Calls `f` with `(D w)_e = w_{e+} - w_{e-}`.
+    pub fn with_difference<R>(&self, w: &Matrix, edge: usize, f: impl FnOnce(&[f64]) -> R) -> R {
+        let ((i, j), d) = (self.graph.nodes_of(edge), self.dim());
+        let (mut few, mut many) = ([0.0; 32], Vec::new());
+        let t = match d <= few.len() {
+            true => &mut few[..d],
+            false => {
+                many.resize(d, 0.0);
+                &mut many[..]
+            }
+        };
+        t.iter_mut().zip(w.row(i)).zip(w.row(j)).for_each(|((t, a), b)| *t = a - b);
+        f(t)
     }
 
     /// `out <- (D' u)_i`, the flow out of a node.
@@ -136,6 +145,6 @@ impl Problem {
 
     /// Edges whose ends have equal models: `|w_i - w_j| <= tolerance * max_i |w_i|`.
     pub fn is_fused(&self, w: &Matrix, edge: usize, tolerance: f64, scale: f64) -> bool {
-        norm2(&self.difference(w, edge)) <= tolerance * scale
+        self.with_difference(w, edge, norm2) <= tolerance * scale
     }
 }

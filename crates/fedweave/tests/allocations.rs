@@ -17,7 +17,8 @@ fn main() {
     rayon::broadcast(|_| ());
     for golden in common::all() {
         let (n, d, edges) = (golden.problem.nodes(), golden.problem.dim(), golden.problem.graph().edges());
-        let mut method = PrimalDual::new(&golden.problem, &Matrix::zeros(n, d), &Matrix::zeros(edges, d), 1.0, 1.8);
+        let mut method =
+            PrimalDual::new(&golden.problem, &Matrix::zeros(n, d), &Matrix::zeros(edges, d), 1.0, 1.8, false);
         method.iterate();
         let region = Region::new(GLOBAL);
         (0..20).for_each(|_| method.iterate());

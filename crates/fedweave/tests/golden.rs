@@ -86,7 +86,7 @@ fn the_fast_iteration_is_algorithm_1() {
         let (p, g) = (&golden.problem, golden.problem.graph());
         let (n, d, edges) = (p.nodes(), p.dim(), g.edges());
         let (mut w, mut u) = (Matrix::zeros(n, d), Matrix::zeros(edges, d));
-        let mut fast = PrimalDual::new(p, &w, &u, 1.0, 1.0);
+        let mut fast = PrimalDual::new(p, &w, &u, 1.0, 1.0, true);
         let mut work = vec![0.0; p.loss().work_len() + 4 * d];
         for _ in 0..15 {
             fast.iterate();

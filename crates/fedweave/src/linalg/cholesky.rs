@@ -4,7 +4,7 @@
 use crate::matrix::{axpy, dot};
 
 /// Number of entries of a packed lower triangle of order `k`.
-pub fn packed_len(k: usize) -> usize {
+pub const fn packed_len(k: usize) -> usize {
     k * (k + 1) / 2
 }
 

@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::cholesky;
-use crate::matrix::{axpy, dot};
+use crate::matrix::{axpy, dot, norm2};
 use crate::parallel::{arena, for_pieces};
 use crate::scratch::Scratch;
 
 use super::newton::{self, Shift};
-use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
+use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Prepared};
 
 /// A convex, differentiable loss of one row, as a function of the score `s`.
 pub trait Pointwise: Send + Sync + 'static {
@@ -172,14 +172,40 @@ impl<P: Pointwise> Loss for Smooth<P> {
                 let piece = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
                 let (pull, factor) = piece.split_at(d);
                 row.iter_mut().zip(pull).for_each(|(w, p)| *w = *w * shift + p);
-                match self.inverts(node) {
-                    true => {
-                        work[..d].copy_from_slice(row);
-                        row.fill(0.0);
-                        factor.chunks_exact(d).zip(&work[..d]).for_each(|(column, b)| axpy(*b, column, row));
-                    }
-                    false => self.factor_solve(node, shift, factor, row, work),
-                }
+                self.prepared_solve(node, shift, factor, row, work);
+            }
+        }
+    }
+
+    fn prepare_majorised(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
+        if P::QUADRATIC || self.majorises() { self.prepare_factors(nodes, tau) } else { Prepared::default() }
+    }
+
+    /// `w - (H + I / tau)^-1 (grad L(w) + (w - v) / tau)` with `H` the largest Hessian there is.
+    fn majorised_rows(
+        &self,
+        start: usize,
+        nodes: &[u32],
+        tau: &[f64],
+        prepared: &Prepared,
+        old: &[f64],
+        rows: &mut [f64],
+        work: &mut [f64],
+    ) {
+        if !self.majorises() {
+            return self.prox_rows(start, nodes, tau, prepared, rows, work);
+        }
+        let d = self.dim();
+        let (gradient, work) = work.split_at_mut(d);
+        for (k, (row, old)) in rows.chunks_exact_mut(d).zip(old.chunks_exact(d)).enumerate() {
+            let (place, node) = (start + k, nodes[k] as usize);
+            let piece = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
+            if tau[place] > 0.0 && !piece.is_empty() {
+                let shift = 1.0 / tau[place];
+                self.gradient(node, old, gradient);
+                gradient.iter_mut().zip(old).zip(row.iter()).for_each(|((g, o), v)| *g += shift * (o - v));
+                self.prepared_solve(node, shift, &piece[d..], gradient, work);
+                row.iter_mut().zip(old).zip(gradient.iter()).for_each(|((w, o), g)| *w = o - g);
             }
         }
     }
@@ -226,6 +252,13 @@ impl<P: Pointwise> Loss for Smooth<P> {
         }
     }
 
+    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        match self.gram(node) {
+            Some(gram) => self.quadratic_gap(w, v, gram, work),
+            None => self.fenchel_gap_by_newton(node, w, v, work),
+        }
+    }
+
     fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
         if P::QUADRATIC {
             // A quadratic: no cancellation between nearly equal values.
@@ -240,6 +273,37 @@ impl<P: Pointwise> Loss for Smooth<P> {
 }
 
 impl<P: Pointwise> Smooth<P> {
+    /// The gap of a quadratic: with `r = v - grad L(w)` and `z = w + H^-1 r` it is `r' H^-1 r / 2`. The solution of the
+    /// linear system is checked, not trusted.
+    fn quadratic_gap(
+        &self,
+        w: &[f64],
+        v: &[f64],
+        (hessian, at_zero): (&[f64], &[f64]),
+        work: &mut [f64],
+    ) -> FenchelGap {
+        let d = w.len();
+        let (r, work) = work.split_at_mut(d);
+        let (step, work) = work.split_at_mut(d);
+        let (product, work) = work.split_at_mut(d);
+        let factor = &mut work[..hessian.len()];
+        cholesky::symmetric_product(hessian, w, r);
+        let size = norm2(r) + norm2(at_zero) + norm2(v);
+        r.iter_mut().zip(at_zero).zip(v).for_each(|((r, g), v)| *r = v - *r - g);
+        factor.copy_from_slice(hessian);
+        let trace: f64 = (0..d).map(|j| hessian[cholesky::packed_len(j) + j]).sum();
+        (0..d).for_each(|j| factor[cholesky::packed_len(j) + j] += 1e-14 * trace);
+        cholesky::factor(factor, d);
+        step.copy_from_slice(r);
+        cholesky::solve(factor, step);
+        cholesky::symmetric_product(hessian, step, product);
+        let bregman = 0.5 * dot(step, product);
+        let rounding = 8.0 * f64::EPSILON * size * (norm2(w) + norm2(step));
+        // rho = v - grad L(z).
+        r.iter_mut().zip(product.iter()).for_each(|(r, p)| *r -= p);
+        FenchelGap { gap: bregman.max(0.0) + rounding, residue: norm2(r), slope: dot(r, step) }
+    }
+
     /// The constant Hessian of a node with enough rows, and its gradient at zero.
     fn gram(&self, node: usize) -> Option<(&[f64], &[f64])> {
         if !P::QUADRATIC {
@@ -258,14 +322,35 @@ impl<P: Pointwise> Smooth<P> {
         for_pieces(&offsets, &mut pieces, |node, piece| {
             if !piece.is_empty() {
                 let (hessian, gradient) = piece.split_at_mut(cholesky::packed_len(d));
-                let curvature = self.family.curvature_bounds().1;
-                self.rows.hessian(node, |_, _| curvature, hessian, &mut scratch.lock());
+                self.largest_hessian(node, hessian, &mut scratch.lock());
                 for (x, y, share) in self.rows.iter(node) {
                     axpy(share * self.family.slope(0.0, y), x, gradient);
                 }
             }
         });
         Hessians { offsets, pieces }
+    }
+
+    /// True if Hessians are bounded, and not constant.
+    fn majorises(&self) -> bool {
+        !P::QUADRATIC && self.family.curvature_bounds().1.is_finite()
+    }
+
+    /// `b <- (H + shift)^-1 b` with the inverse or the factor of [`prepare_factors`](Smooth::prepare_factors).
+    fn prepared_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        if !self.inverts(node) {
+            return self.factor_solve(node, shift, factor, b, work);
+        }
+        let d = b.len();
+        work[..d].copy_from_slice(b);
+        b.fill(0.0);
+        factor.chunks_exact(d).zip(&work[..d]).for_each(|(column, x)| axpy(*x, column, b));
+    }
+
+    /// The largest Hessian of a node.
+    fn largest_hessian(&self, node: usize, out: &mut [f64], work: &mut [f64]) {
+        let curvature = self.family.curvature_bounds().1;
+        self.rows.hessian(node, |_, _| curvature, out, work);
     }
 
     /// For a small Hessian the inverse beats the factor: a product has no chain of dependent steps.
@@ -290,17 +375,17 @@ impl<P: Pointwise> Smooth<P> {
                 self.gradient(nodes[p] as usize, &zero, pull);
                 pull.iter_mut().for_each(|p| *p = -*p);
                 let (node, mut work) = (nodes[p] as usize, scratch.lock());
-                match self.gram(node).filter(|_| self.inverts(node)) {
-                    Some((hessian, _)) => {
-                        cholesky::unpack(hessian, d, factor);
-                        (0..d).for_each(|j| factor[j * (d + 1)] += 1.0 / tau[p]);
-                        cholesky::invert(factor, d, &mut work[..d]);
-                    }
-                    None => {
-                        let (hessian, work) = work.split_at_mut(self.hessian_len(node));
-                        self.hessian(node, &zero, hessian, work);
-                        self.factor(node, hessian, 1.0 / tau[p], factor, work);
-                    }
+                let (hessian, work) = work.split_at_mut(self.hessian_len(node));
+                match self.gram(node) {
+                    Some((constant, _)) => hessian.copy_from_slice(constant),
+                    None => self.largest_hessian(node, hessian, work),
+                }
+                if self.inverts(node) {
+                    cholesky::unpack(hessian, d, factor);
+                    (0..d).for_each(|j| factor[j * (d + 1)] += 1.0 / tau[p]);
+                    cholesky::invert(factor, d, &mut work[..d]);
+                } else {
+                    self.factor(node, hessian, 1.0 / tau[p], factor, work);
                 }
             }
         });

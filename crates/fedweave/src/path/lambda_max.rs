@@ -144,7 +144,7 @@ fn narrow(
 /// `<demand, z> / sum_e A_e phi((D z)_e)`, a lower bound for any `z`.
 fn quotient(problem: &Problem, demand: &Matrix, z: &Matrix) -> f64 {
     let graph = problem.graph();
-    let paid = |e: usize| graph.weight(e) * problem.penalty().value(e, &problem.difference(z, e));
+    let paid = |e: usize| problem.with_difference(z, e, |t| graph.weight(e) * problem.penalty().value(e, t));
     let (gained, paid) = (dot(demand.as_slice(), z.as_slice()), (0..graph.edges()).map(paid).sum::<f64>());
     if paid > 0.0 && gained > 0.0 { gained / paid } else { 0.0 }
 }

@@ -24,7 +24,7 @@ pub fn run(
     hybrid: bool,
 ) -> Solution {
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
-    let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation);
+    let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let mut tail = Tail::default();

@@ -28,11 +28,13 @@ const PROMISING: f64 = 100.0;
 /// ... and otherwise each time the number of iterations has doubled.
 const FIRST_CORRECTION: usize = 20;
 /// Edges are stiffer than nodes in the first correction by this factor ...
-const STIFF: f64 = 100.0;
+const STIFF: f64 = 1000.0;
 /// ... and in every further one by this: more exact, and more work.
 const STIFFER: f64 = 4.0;
 /// ... up to here, where rounding begins to show.
 const STIFF_MAX: f64 = 1e4;
+/// A bound is computed when the residual is this many times the root of the tolerance.
+const NEAR: f64 = 100.0;
 /// Gaps this many times larger than allowed are far away.
 const FAR: f64 = 30.0;
 /// Most steps of conjugate gradients for one correction.
@@ -41,6 +43,8 @@ const STEPS_MAX: usize = 2000;
 const CHEAP: usize = 50_000_000;
 /// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
 const RIPE: f64 = 2.0;
+/// Who asks for less than this accuracy has no use for the last digits of models.
+const POLISHED: f64 = 1e-8;
 /// Fused problems are solved to this share of the tolerance.
 const FUSED_SHARE: f64 = 0.01;
 
@@ -50,11 +54,15 @@ pub struct Judge<'a> {
     watch: &'a mut dyn FnMut(&Record) -> Watch,
     w: Option<Matrix>,
     objective: f64,
+    /// The best one at the last look.
+    objective_before: f64,
     u: Option<Matrix>,
     /// The best lower bound on `min F`.
     lower: f64,
     /// The best one from flows as they are.
     raw_lower: f64,
+    /// The flows of the last look prove something as they are.
+    proves: bool,
     /// The bound at the last look.
     lower_before: f64,
     kkt: Kkt,
@@ -78,9 +86,11 @@ impl<'a> Judge<'a> {
             watch,
             w: None,
             objective: f64::INFINITY,
+            objective_before: f64::INFINITY,
             u: None,
             lower: f64::NEG_INFINITY,
             raw_lower: f64::NEG_INFINITY,
+            proves: false,
             lower_before: f64::NEG_INFINITY,
             kkt: none,
             step_ratio: 1.0,
@@ -136,15 +146,22 @@ impl<'a> Judge<'a> {
     pub fn look(&mut self, iteration: usize, sight: Sight) -> Option<Status> {
         let problem = self.problem;
         let objective = problem.objective(&sight.w);
+        self.objective_before = self.objective;
         if !objective.is_finite() && self.w.is_some() {
             return Some(Status::Diverged);
         }
         self.kkt = certificate::kkt(problem, &sight.w, &sight.flow, objective);
         self.step_ratio = sight.step_ratio;
-        // Kinks need exact flows to prove anything worth having.
-        let worthwhile = problem.loss().has_hessian() || self.kkt.residual() <= self.promising;
+        // Kinks need exact flows to prove anything worth having; otherwise gaps are like squares of residuals.
+        let residual = self.kkt.residual();
+        let worthwhile = match problem.loss().has_hessian() {
+            true => residual <= NEAR * self.settings.tolerance.sqrt() || self.history.len() % 8 == 7,
+            false => residual <= self.promising,
+        };
         let bound = || certificate::bound(problem, &sight.w, &sight.flow, objective);
-        if let Some(gap) = worthwhile.then(bound).flatten() {
+        let bound = worthwhile.then(bound).flatten();
+        self.proves = bound.is_some();
+        if let Some(gap) = bound {
             self.raw_lower = self.raw_lower.max(objective - gap);
             self.offer_bound(&sight.flow, objective - gap);
         }
@@ -189,7 +206,11 @@ impl<'a> Judge<'a> {
         // Where flows prove nearly enough as they are, the iterations improve them faster.
         let far = self.objective - self.raw_lower > FAR * self.allowed();
         let near = residual <= self.promising.max(self.settings.tolerance);
-        if last || (far && (near || iteration >= self.next_correction)) {
+        // Models that no longer improve wait for nothing but a proof.
+        let settled = self.objective_before - self.objective <= self.allowed();
+        let due = if settled { 0.65 } else { 1.0 } * self.next_correction as f64;
+        let wait = self.proves || (iteration as f64) < due;
+        if last || (far && (near || !wait)) {
             self.correct_now(iteration, flow, sigma);
             let missing = self.gap_over_allowed().map_or(0.3, |missing| missing.powf(-0.5).clamp(0.1, 0.7));
             self.promising = residual * missing;
@@ -258,7 +279,7 @@ impl<'a> Judge<'a> {
 
     /// The last digits of the models: the objective is flat near its minimum, so models are less exact than the gap.
     fn polish(&mut self) {
-        if !self.fuses || self.fused.is_empty() {
+        if !self.fuses || self.fused.is_empty() || self.settings.tolerance > POLISHED {
             return;
         }
         if let Some(w) = minimise_fused(self.problem, self.w(), &self.fused, f64::EPSILON * self.objective.abs()) {

@@ -33,6 +33,8 @@ pub struct Newton<'a> {
     steps: usize,
     /// Mean curvature of the losses.
     curvature: f64,
+    /// Residuals of the linear systems relative to their right-hand sides, at most.
+    reduction: f64,
 }
 
 /// Most products with the matrix for one Newton step.
@@ -67,7 +69,7 @@ impl<'a> Newton<'a> {
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
         let curvature = a.mean_curvature(&at.w);
-        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature };
+        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton
     }
@@ -170,7 +172,7 @@ impl<'a> Newton<'a> {
         for _ in 0..steps_max {
             let g = self.gradient_norm();
             let deserved = 0.3 * (self.curvature / self.a.sigma).sqrt() * self.moved();
-            if g <= deserved.max(floor) || !go_on() || self.step(REDUCTION.min(g.sqrt())) == 0.0 {
+            if g <= deserved.max(floor) || !go_on() || self.step(self.reduction.min(g.sqrt())) == 0.0 {
                 break;
             }
         }
@@ -227,6 +229,11 @@ impl<'a> Newton<'a> {
         self.u.as_mut_slice().copy_from_slice(self.at.flow.as_slice());
         self.center.as_mut_slice().copy_from_slice(self.at.w.as_slice());
         self.set_sigma(sigma);
+    }
+
+    /// How exactly linear systems are to be solved.
+    pub fn set_reduction(&mut self, reduction: f64) {
+        self.reduction = reduction;
     }
 
     /// Mean curvature of the losses.

@@ -34,6 +34,7 @@ pub struct PrimalDual<'p> {
     scratch: Scratch,
     /// `rho` of the relaxation.
     rho: f64,
+    exact: bool,
 }
 
 /// A copy of an iterate.
@@ -43,8 +44,9 @@ pub struct Snapshot {
 }
 
 impl<'p> PrimalDual<'p> {
-    /// Starts from `w` and `u` with step ratio `eta` and relaxation `rho`.
-    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64, rho: f64) -> Self {
+    /// Starts from `w` and `u` with step ratio `eta` and relaxation `rho`; proximal steps of losses are `exact`, or those of
+    /// quadratics above them.
+    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
         let layout = Layout::new(problem.graph());
         let w = Layout::place(w, &layout.node);
         let mut state = PrimalDual {
@@ -59,6 +61,7 @@ impl<'p> PrimalDual<'p> {
             scratch: Scratch::new(problem.loss().work_len().max(4 * problem.dim()) + BLOCK * problem.dim()),
             layout,
             rho,
+            exact,
         };
         state.set_step_ratio(eta);
         state
@@ -108,7 +111,10 @@ impl<'p> PrimalDual<'p> {
         // A node that is not coupled keeps tau = 0 and is never touched.
         let tau = |i: usize| if problem.is_coupled(i) { eta / problem.graph().degree(i) as f64 } else { 0.0 };
         self.tau = self.layout.node.iter().map(|&i| tau(i as usize)).collect();
-        self.prepared = problem.loss().prepare(&self.layout.node, &self.tau);
+        self.prepared = match self.exact {
+            true => problem.loss().prepare(&self.layout.node, &self.tau),
+            false => problem.loss().prepare_majorised(&self.layout.node, &self.tau),
+        };
     }
 
     /// `sigma`, the same for all edges.
@@ -141,7 +147,7 @@ impl<'p> PrimalDual<'p> {
     /// Every node moves against the flow out of it, then towards its own data.
     pub fn update_nodes(&mut self) {
         let (layout, u, tau, prepared, scratch) = (&self.layout, &self.u, &self.tau, &self.prepared, &self.scratch);
-        let (loss, d, rho) = (self.problem.loss(), self.problem.dim(), self.rho);
+        let (loss, d, rho, exact) = (self.problem.loss(), self.problem.dim(), self.rho, self.exact);
         for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
             over.copy_from_slice(w);
             for (k, row) in w.chunks_exact_mut(d).enumerate() {
@@ -151,7 +157,10 @@ impl<'p> PrimalDual<'p> {
                 }
             }
             let nodes = &layout.node[start..start + w.len() / d];
-            loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock());
+            match exact {
+                true => loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock()),
+                false => loss.majorised_rows(start, nodes, tau, prepared, over, w, &mut scratch.lock()),
+            }
             for (w, o) in w.iter_mut().zip(over.iter_mut()) {
                 let (old, new) = (*o, *w);
                 *o = 2.0 * new - old;

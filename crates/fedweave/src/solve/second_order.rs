@@ -12,6 +12,8 @@ const GROWTH: f64 = 4.0;
 const LONGEST: f64 = 1e6;
 /// For smooth penalties there is nothing to be gained from small steps: rounds end after one or two.
 const SMOOTH: f64 = 1e6;
+/// Residual of the one system of a quadratic problem, in units of the root of the tolerance.
+const QUADRATIC: f64 = 0.03;
 const ROUNDS_MAX: usize = 60;
 const STEPS_PER_ROUND: usize = 40;
 /// Rounds without a smaller gap or residual after which rounding is to blame.
@@ -37,6 +39,10 @@ pub fn run(
     let sigma = if smooth { SMOOTH * mean(&weight) } else { sigma };
     let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
     newton.set_proximal(PROXIMAL);
+    if smooth && problem.loss().is_quadratic() {
+        // One linear system is the whole problem: the gap is like the square of its residual.
+        newton.set_reduction(QUADRATIC * settings.tolerance.sqrt());
+    }
     let floor = 1e-14 * newton.curvature() * (problem.nodes() as f64).sqrt();
     let (mut best, mut idle) = (f64::INFINITY, 0);
     choice.reason = format!("{}; linear systems by {}", choice.reason, newton.linear_solver());

@@ -9,6 +9,9 @@ use crate::parallel::for_blocks;
 
 /// Steps of conjugate gradients that a factorisation may cost.
 const WORTH: f64 = 200.0;
+/// Systems larger than this with more than so many edges per node are not even planned: planning costs more than it brings.
+const SMALL: f64 = 2e4;
+const DENSE: f64 = 2.2;
 /// Entries of the factor at most.
 const FILL_MAX: f64 = 4e7;
 
@@ -28,6 +31,9 @@ impl<'a> Direct<'a> {
     /// `None` if conjugate gradients would be faster.
     pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
         let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
+        if n * size > SMALL && edges > DENSE * n {
+            return None;
+        }
         let product = 2.0 * n * size * size + 16.0 * edges * size;
         let elimination = Elimination::plan(graph, d, Budget { flops: WORTH * product, fill: FILL_MAX })?;
         Some(Direct {

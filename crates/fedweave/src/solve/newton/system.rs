@@ -4,8 +4,24 @@
 use super::augmented::{Augmented, Point};
 use super::direct::Direct;
 use crate::graph::Graph;
+use crate::linalg::cholesky::{self, packed_len};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::{arena, for_blocks, for_pieces, sum_over_blocks};
+
+/// Largest number of parameters for which diagonal blocks are inverted rather than factored: a product has no chain of
+/// dependent steps.
+const INVERSE_DIM_MAX: usize = 24;
+
+/// `out <- (H + shift)^-1`, all entries.
+fn invert(a: &Augmented, place: usize, hessian: &[f64], shift: f64, out: &mut [f64]) {
+    let (d, mut work) = (a.terms.dim(), a.scratch.lock());
+    let mut few = [0.0; packed_len(INVERSE_DIM_MAX)];
+    let packed = &mut few[..packed_len(d)];
+    a.terms.add_hessian(place, hessian, packed);
+    cholesky::unpack(packed, d, out);
+    (0..d).for_each(|j| out[j * (d + 1)] += shift);
+    cholesky::invert(out, d, &mut work[..d]);
+}
 
 /// Hessians and factors of their diagonal blocks, one piece per place.
 pub struct System<'a> {
@@ -33,7 +49,12 @@ impl<'a> System<'a> {
         let d = a.terms.dim();
         let (hessian_at, hessian) = arena(n, |p| a.terms.hessian_len(p));
         let direct = graph.and_then(|graph| Direct::plan(graph, d));
-        let (factor_at, factor) = arena(n, |p| if direct.is_some() { 0 } else { a.terms.factor_len(p) });
+        let inverts = d <= INVERSE_DIM_MAX;
+        let (factor_at, factor) = arena(n, |p| match direct.is_some() {
+            true => 0,
+            false if inverts => d * d,
+            false => a.terms.factor_len(p),
+        });
         let rows = || Matrix::zeros(n, d);
         System {
             direct,
@@ -75,10 +96,14 @@ impl<'a> System<'a> {
             return;
         }
         self.set_shift(a, point);
+        let d = a.terms.dim();
         let (hessian_at, hessian, shift) = (&self.hessian_at, &self.hessian, &self.shift);
         for_pieces(&self.factor_at, &mut self.factor, |place, out| {
             let own = &hessian[hessian_at[place]..hessian_at[place + 1]];
-            a.terms.factor(place, own, shift[place], out, &mut a.scratch.lock());
+            match out.len() == d * d {
+                true => invert(a, place, own, shift[place], out),
+                false => a.terms.factor(place, own, shift[place], out, &mut a.scratch.lock()),
+            }
         });
     }
 
@@ -88,7 +113,10 @@ impl<'a> System<'a> {
             |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
         let at = |place: usize| a.layout.at_node(place).iter().map(|end| stiffness(end.edge as usize)).sum::<f64>();
         for_blocks(&mut self.shift, 1, |start, shift| {
-            shift.iter_mut().enumerate().for_each(|(k, s)| *s = (a.delta + a.damping + at(start + k)).max(f64::MIN_POSITIVE));
+            shift
+                .iter_mut()
+                .enumerate()
+                .for_each(|(k, s)| *s = (a.delta + a.damping + at(start + k)).max(f64::MIN_POSITIVE));
         });
     }
 
@@ -149,11 +177,16 @@ impl<'a> System<'a> {
             let (rows, mut work) = (start * d..start * d + x.len(), a.scratch.lock());
             axpy(step, &p.as_slice()[rows.clone()], x);
             axpy(-step, &product.as_slice()[rows], r);
-            z.copy_from_slice(r);
-            for (k, z) in z.chunks_exact_mut(d).enumerate() {
+            for (k, (z, r)) in z.chunks_exact_mut(d).zip(r.chunks_exact(d)).enumerate() {
                 let place = start + k;
                 let own = &factor[factor_at[place]..factor_at[place + 1]];
-                a.terms.factor_solve(place, shift[place], own, z, &mut work);
+                if own.len() == d * d {
+                    z.fill(0.0);
+                    own.chunks_exact(d).zip(r).for_each(|(column, r)| axpy(*r, column, z));
+                } else {
+                    z.copy_from_slice(r);
+                    a.terms.factor_solve(place, shift[place], own, z, &mut work);
+                }
             }
             dot(r, z)
         });
