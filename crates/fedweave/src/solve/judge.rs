@@ -46,7 +46,7 @@ const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
 const POLISHED: f64 = 1e-8;
 /// Fused problems are solved to this share of the tolerance.
-const FUSED_SHARE: f64 = 0.01;
+const FUSED_SHARE: f64 = 0.03;
 
 pub struct Judge<'a> {
     problem: &'a Problem,

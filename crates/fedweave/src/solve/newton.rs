@@ -37,6 +37,8 @@ pub struct Newton<'a> {
     reduction: f64,
 }
 
+/// What a factorisation is worth where systems are to be solved exactly, in products.
+pub const EXACT: f64 = 200.0;
 /// Most products with the matrix for one Newton step.
 const PRODUCTS_MAX: usize = 500;
 /// Residuals of the linear systems relative to their right-hand sides, at most.
@@ -51,21 +53,23 @@ const DAMPINGS_MAX: usize = 6;
 const ROUNDING: f64 = 1e-15;
 
 impl<'a> Newton<'a> {
-    /// Starts from models `w` and multipliers `u`. With a `graph` whose nodes are the places, factorisations are considered.
+    /// Starts from models `w` and multipliers `u`. The places are the nodes of
+    /// `graph`; a factorisation is considered if it costs at most `worth` products.
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         terms: &'a dyn Terms,
         penalty: &'a dyn Penalty,
         layout: &'a Layout,
         weight: &'a [f64],
-        graph: Option<&'a Graph>,
+        graph: &'a Graph,
+        worth: f64,
         w: Matrix,
         u: Matrix,
         sigma: f64,
     ) -> Self {
         let mut a = Augmented::new(terms, penalty, layout, weight);
         a.sigma = sigma;
-        let system = System::new(&a, w.rows(), graph);
+        let system = System::new(&a, graph, worth);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
         let curvature = a.mean_curvature(&at.w);

@@ -2,7 +2,7 @@
 
 use super::judge::{Judge, Sight};
 use super::layout::Layout;
-use super::newton::{Newton, Placed};
+use super::newton::{EXACT, Newton, Placed};
 use super::{Choice, Settings, Solution, Start, Status};
 use crate::problem::Problem;
 
@@ -37,7 +37,7 @@ pub fn run(
     let (w, u) = (Layout::place(&start.w, &layout.node), Layout::place(&start.u, &layout.edge));
     let smooth = problem.penalty().is_smooth();
     let sigma = if smooth { SMOOTH * mean(&weight) } else { sigma };
-    let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, Some(problem.graph()), w, u, sigma);
+    let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, problem.graph(), EXACT, w, u, sigma);
     newton.set_proximal(PROXIMAL);
     if smooth && problem.loss().is_quadratic() {
         // One linear system is the whole problem: the gap is like the square of its residual.

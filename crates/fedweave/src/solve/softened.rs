@@ -5,7 +5,7 @@
 
 use super::judge::{Judge, Sight};
 use super::layout::Layout;
-use super::newton::{Newton, Placed};
+use super::newton::{EXACT, Newton, Placed};
 use super::second_order::PROXIMAL;
 use super::{Choice, Settings, Solution, Start, Status};
 use crate::certificate;
@@ -48,8 +48,8 @@ pub fn run(
     for _ in 0..ROUNDS_MAX {
         let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
         let terms = Placed { loss: &*loss, node: &layout.node };
-        let (weights, graph) = (problem.edge_weights(), Some(problem.graph()));
-        let mut newton = Newton::new(&terms, problem.penalty(), &layout, weights, graph, w, u, sigma);
+        let (weights, graph) = (problem.edge_weights(), problem.graph());
+        let mut newton = Newton::new(&terms, problem.penalty(), &layout, weights, graph, EXACT, w, u, sigma);
         newton.set_proximal(PROXIMAL);
         let at = iterations;
         newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));

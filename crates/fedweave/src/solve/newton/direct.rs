@@ -7,8 +7,6 @@ use crate::linalg::sparse::{Budget, Elimination};
 use crate::matrix::axpy;
 use crate::parallel::for_blocks;
 
-/// Steps of conjugate gradients that a factorisation may cost.
-const WORTH: f64 = 200.0;
 /// Systems larger than this with more than so many edges per node are not even planned: planning costs more than it brings.
 const SMALL: f64 = 2e4;
 const DENSE: f64 = 2.2;
@@ -28,14 +26,14 @@ pub struct Direct<'a> {
 }
 
 impl<'a> Direct<'a> {
-    /// `None` if conjugate gradients would be faster.
-    pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
+    /// `None` if a factorisation costs more than `worth` steps of conjugate gradients.
+    pub fn plan(graph: &'a Graph, d: usize, worth: f64) -> Option<Self> {
         let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
         if n * size > SMALL && edges > DENSE * n {
             return None;
         }
         let product = 2.0 * n * size * size + 16.0 * edges * size;
-        let elimination = Elimination::plan(graph, d, Budget { flops: WORTH * product, fill: FILL_MAX })?;
+        let elimination = Elimination::plan(graph, d, Budget { flops: worth * product, fill: FILL_MAX })?;
         Some(Direct {
             graph,
             entries: vec![0.0; elimination.entries()],

@@ -13,6 +13,8 @@ use crate::matrix::{Matrix, axpy};
 use crate::problem::Problem;
 use crate::solve::layout::Layout;
 
+/// What a factorisation is worth, in products with the matrix: systems are not solved to many digits.
+const WORTH: f64 = 30.0;
 /// Newton steps for one fused problem.
 const STEPS_MAX: usize = 30;
 /// The augmented Lagrangian replaces a norm by a parabola nearer to zero than `weight / sigma`: so much nearer than the
@@ -35,7 +37,7 @@ pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_mi
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
     let mut newton =
-        Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), Some(&reduced), start, u, sigma);
+        Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), &reduced, WORTH, start, u, sigma);
     // The flows that belong to the differences at the start.
     newton.update(sigma);
     newton.minimise_to(decrease_min, STEPS_MAX);

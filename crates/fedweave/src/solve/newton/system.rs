@@ -44,11 +44,12 @@ pub struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    /// With a graph whose nodes are the places, a factorisation is considered.
-    pub fn new(a: &Augmented, n: usize, graph: Option<&'a Graph>) -> Self {
+    /// The places are the nodes of the graph; a factorisation is considered if it costs at most `worth` products.
+    pub fn new(a: &Augmented, graph: &'a Graph, worth: f64) -> Self {
+        let n = graph.nodes();
         let d = a.terms.dim();
         let (hessian_at, hessian) = arena(n, |p| a.terms.hessian_len(p));
-        let direct = graph.and_then(|graph| Direct::plan(graph, d));
+        let direct = Direct::plan(graph, d, worth);
         let inverts = d <= INVERSE_DIM_MAX;
         let (factor_at, factor) = arena(n, |p| match direct.is_some() {
             true => 0,
