@@ -26,10 +26,10 @@ pub struct Sight {
 /// A correction of the flows is worth a try when the residual is within this factor of the tolerance ...
 const PROMISING: f64 = 100.0;
 /// ... and otherwise each time the number of iterations has doubled.
-const FIRST_CORRECTION: usize = 20;
+const FIRST_CORRECTION: usize = 60;
 /// Edges are stiffer than nodes in the first correction by this factor ...
 const STIFF: f64 = 1000.0;
-/// ... and in every further one by this: more exact, and more work.
+/// ... and in every further one by this: more exact, and more work ...
 const STIFFER: f64 = 4.0;
 /// ... up to here, where rounding begins to show.
 const STIFF_MAX: f64 = 1e4;
@@ -41,6 +41,8 @@ const FAR: f64 = 30.0;
 const STEPS_MAX: usize = 2000;
 /// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
 const CHEAP: usize = 50_000_000;
+/// Looks before any fused problem where flows prove nothing.
+const EARLY: usize = 2;
 /// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
 const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
@@ -183,7 +185,7 @@ impl<'a> Judge<'a> {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
         let ripe = match self.lower > f64::NEG_INFINITY {
             true => self.lower - improved <= RIPE * self.allowed(),
-            false => self.kkt.residual() <= self.promising,
+            false => self.history.len() >= EARLY,
         };
         if !self.fuses || !ripe || self.gap().is_some_and(|gap| gap <= self.allowed()) {
             return;
@@ -223,10 +225,14 @@ impl<'a> Judge<'a> {
             return;
         }
         let steps_max = steps_max(self.problem, iteration);
-        self.stiff = (STIFFER * self.stiff).min(STIFF_MAX);
         let (w, flow) = certificate::corrected(self.problem, self.w(), flow, sigma, self.stiff, steps_max);
         let objective = self.problem.objective(&w);
         let gap = certificate::bound(self.problem, &w, &flow, objective);
+        // Without a proof the linear systems were too hard; with one, harder ones make it better.
+        self.stiff = match gap {
+            Some(_) => (STIFFER * self.stiff).min(STIFF_MAX),
+            None => (self.stiff / STIFFER).max(1.0),
+        };
         if let Some(gap) = gap {
             self.offer_bound(&flow, objective - gap);
             self.offer(w, objective);
