@@ -92,6 +92,7 @@ pub fn path(
     settings: &PathSettings,
     watch: &mut dyn PathWatch,
 ) -> Result<Path> {
+    let watch = &mut Heeding { watch, stop: None };
     let mut found = Path::default();
     let mut predictor = Predictor::new(settings.lambda_max);
     let mut last: Option<(PathPoint, Solution)> = None;
@@ -101,9 +102,13 @@ pub fn path(
             found.stopped = Some(status);
             break;
         }
-        watch.keep(k, &point, &solution);
+        watch.watch.keep(k, &point, &solution);
         found.points.push(point.clone());
         predictor.learn(lambda, &solution);
+        if watch.stop.is_some() {
+            found.stopped = watch.stop;
+            break;
+        }
         let Some(width) = settings.breakpoints else { continue };
         let now = (point, solution);
         if let Some(before) = &last {
@@ -119,13 +124,29 @@ pub fn path(
     Ok(found)
 }
 
+/// Remembers that the watcher wants to stop, also if the solution was finished in the same moment.
+struct Heeding<'a> {
+    watch: &'a mut dyn PathWatch,
+    stop: Option<Status>,
+}
+
+impl Heeding<'_> {
+    fn see(&mut self, k: usize, record: &Record) -> Watch {
+        let decision = self.watch.see(k, record);
+        if let Watch::Stop(status) = decision {
+            self.stop = Some(status);
+        }
+        decision
+    }
+}
+
 fn solve_at(
     problem: &mut Problem,
     lambda: f64,
     settings: &Settings,
     predictor: &Predictor,
     k: usize,
-    watch: &mut dyn PathWatch,
+    watch: &mut Heeding,
 ) -> Result<(PathPoint, Solution)> {
     problem.set_lambda(lambda)?;
     let start = predictor.start(problem);
@@ -136,7 +157,7 @@ fn solve_at(
         lambda,
         objective: solution.objective,
         certified_gap: solution.certified_gap,
-        partition: partition(problem, &solution, predictor, watch),
+        partition: partition(problem, &solution, predictor, watch.watch),
         status: solution.status,
         iterations: solution.iterations,
     };

@@ -170,12 +170,16 @@ pub fn solve(
     let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0 };
     let mut start = start.unwrap_or_else(fresh);
     minimise_local(problem, &mut start.w, |node| !problem.is_coupled(node));
-    let judge = Judge::new(problem, settings, watch);
+    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
+    let mut judge = Judge::new(problem, settings, watch);
     if edges == 0 || problem.lambda() == 0.0 {
         start.u.as_mut_slice().fill(0.0);
         return uncoupled(judge, start, settings);
     }
     let (plan, reason) = choose(problem, settings.solver);
+    if warm && matches!(plan, Plan::Hybrid) {
+        judge.expect_little();
+    }
     match plan {
         Plan::PrimalDual => {
             first_order::run(problem, settings, start, judge, Choice::new("primal-dual", reason), false)

@@ -229,7 +229,7 @@ struct Impatient {
 
 impl PathWatch for Impatient {
     fn see(&mut self, _k: usize, _record: &Record) -> Watch {
-        self.looks -= 1;
+        self.looks = self.looks.saturating_sub(1);
         if self.looks == 0 { Watch::Stop(Status::Interrupted) } else { Watch::Continue }
     }
 

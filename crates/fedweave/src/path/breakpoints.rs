@@ -2,7 +2,7 @@
 
 use super::lineage::same;
 use super::start::Predictor;
-use super::{PathPoint, PathSettings, PathWatch, broken_off, solve_at};
+use super::{Heeding, PathPoint, PathSettings, broken_off, solve_at};
 use crate::error::Result;
 use crate::problem::Problem;
 use crate::solve::{Settings, Solution, Status};
@@ -40,7 +40,7 @@ impl Search<'_> {
         problem: &mut Problem,
         a: &Solved,
         b: &Solved,
-        watch: &mut dyn PathWatch,
+        watch: &mut Heeding,
         found: &mut Vec<Breakpoint>,
     ) -> Result<Option<Status>> {
         let (low, high) = if a.0.lambda < b.0.lambda { (a, b) } else { (b, a) };
@@ -64,7 +64,7 @@ impl Search<'_> {
         let mut predictor = Predictor::new(self.settings.lambda_max);
         predictor.learn(high.0.lambda, &high.1);
         let solved = solve_at(problem, middle, &settings, &predictor, self.at, watch)?;
-        if let Some(status) = broken_off(solved.0.status) {
+        if let Some(status) = broken_off(solved.0.status).or(watch.stop) {
             return Ok(Some(status));
         }
         match self.run(problem, low, &solved, watch, found)? {

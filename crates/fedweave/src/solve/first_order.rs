@@ -7,6 +7,8 @@ use crate::problem::Problem;
 
 /// A look costs a few iterations, a fused problem more: looks are spaced by this share of the iterations done.
 const SPACING: f64 = 0.2;
+/// Iterations before the second look.
+const FIRST_LOOK: usize = 5;
 /// Numbers that may be read between two questions to the watcher.
 const QUIET: usize = 100_000_000;
 /// Newton's method takes about as much work as so many iterations; a longer tail is left to it.
@@ -45,7 +47,9 @@ pub fn run(
                 false => softened::run(problem, settings, start, sight.sigma, judge, choice, iteration),
             };
         }
-        let next = iteration + settings.check_every.max((SPACING * iteration as f64) as usize).max(1);
+        // A good start needs only a few iterations: the first looks come sooner.
+        let early = settings.check_every.clamp(1, iteration.max(FIRST_LOOK));
+        let next = iteration + early.max((SPACING * iteration as f64) as usize);
         while iteration < next.min(settings.iterations_max) {
             method.iterate();
             iteration += 1;

@@ -35,6 +35,8 @@ const STIFFER: f64 = 4.0;
 const STIFF_MAX: f64 = 1e4;
 /// A bound is computed when the residual is this many times the root of the tolerance.
 const NEAR: f64 = 100.0;
+/// Parameters of all nodes up to which a correction costs next to nothing.
+const SMALL: usize = 3000;
 /// Gaps this many times larger than allowed are far away.
 const FAR: f64 = 30.0;
 /// Most steps of conjugate gradients for one correction.
@@ -75,6 +77,8 @@ pub struct Judge<'a> {
     /// Stiffness of edges in a correction, in units of the mean curvature of the nodes.
     stiff: f64,
     fuses: bool,
+    /// A correction is worth a try at once.
+    warm: bool,
     /// The last suggestion for fusion.
     fused: Vec<bool>,
 }
@@ -100,9 +104,15 @@ impl<'a> Judge<'a> {
             promising: PROMISING * settings.tolerance,
             next_correction: FIRST_CORRECTION,
             stiff: STIFF,
+            warm: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: Vec::new(),
         }
+    }
+
+    /// The start is the solution of a similar problem: where a correction is cheap, it may be all that is needed.
+    pub fn expect_little(&mut self) {
+        self.warm = self.problem.loss().has_hessian() && self.problem.nodes() * self.problem.dim() <= SMALL;
     }
 
     /// The largest gap that the tolerance allows.
@@ -183,9 +193,9 @@ impl<'a> Judge<'a> {
     /// still improves by more than is allowed, no point will do.
     fn fuse(&mut self, flow: &Matrix) {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
-        let ripe = match self.lower > f64::NEG_INFINITY {
+        let ripe = match self.lower > f64::NEG_INFINITY && !self.warm {
             true => self.lower - improved <= RIPE * self.allowed(),
-            false => self.history.len() >= EARLY,
+            false => self.warm || self.history.len() >= EARLY,
         };
         if !self.fuses || !ripe || self.gap().is_some_and(|gap| gap <= self.allowed()) {
             return;
@@ -212,7 +222,7 @@ impl<'a> Judge<'a> {
         let settled = self.objective_before - self.objective <= self.allowed();
         let due = if settled { 0.65 } else { 1.0 } * self.next_correction as f64;
         let wait = self.proves || (iteration as f64) < due;
-        if last || (far && (near || !wait)) {
+        if last || std::mem::take(&mut self.warm) || (far && (near || !wait)) {
             self.correct_now(iteration, flow, sigma);
             let missing = self.gap_over_allowed().map_or(0.3, |missing| missing.powf(-0.5).clamp(0.1, 0.7));
             self.promising = residual * missing;
