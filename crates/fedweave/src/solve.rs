@@ -182,11 +182,11 @@ pub fn solve(
     }
     match plan {
         Plan::PrimalDual => {
-            first_order::run(problem, settings, start, judge, Choice::new("primal-dual", reason), false)
+            first_order::run(problem, settings, start, judge, Choice::new("primal-dual", reason), false, 0)
         }
         Plan::Hybrid => {
             let choice = Choice::new("primal-dual with fusion", reason);
-            first_order::run(problem, settings, start, judge, choice, true)
+            first_order::run(problem, settings, start, judge, choice, true, 0)
         }
         Plan::Newton => {
             let sigma = 0.5 / start.step_ratio;

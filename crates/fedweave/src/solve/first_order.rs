@@ -16,7 +16,8 @@ const TAIL: f64 = 2000.0;
 /// Before so many iterations nothing is known about the tail.
 const WARM_UP: usize = 300;
 
-/// Iterates until the judge is content; with `hybrid`, until Newton's method promises to be faster.
+/// Iterates until the judge is content; with `hybrid`, until Newton's method promises to be faster. `done` iterations were spent
+/// before.
 pub fn run(
     problem: &Problem,
     settings: &Settings,
@@ -24,6 +25,7 @@ pub fn run(
     mut judge: Judge,
     choice: Choice,
     hybrid: bool,
+    done: usize,
 ) -> Solution {
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
@@ -31,7 +33,7 @@ pub fn run(
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let mut tail = Tail::default();
     let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
-    let mut iteration = 0;
+    let mut iteration = done;
     loop {
         if let Some(status) = judge.look(iteration, method.sight()) {
             return judge.solution(status, iteration, choice);
@@ -54,9 +56,9 @@ pub fn run(
             method.iterate();
             iteration += 1;
             if let Some(balance) = &mut balance {
-                balance.after(iteration, &mut method);
+                balance.after(iteration - done, &mut method);
             }
-            if iteration % tick_every == 0 && !judge.tick(iteration) {
+            if iteration.is_multiple_of(tick_every) && !judge.tick(iteration) {
                 break;
             }
         }

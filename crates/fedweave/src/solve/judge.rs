@@ -79,6 +79,8 @@ pub struct Judge<'a> {
     fuses: bool,
     /// A correction is worth a try at once.
     warm: bool,
+    /// The last point meets the conditions of optimality, for losses with kinks.
+    optimal: bool,
     /// The last suggestion for fusion.
     fused: Vec<bool>,
 }
@@ -105,6 +107,7 @@ impl<'a> Judge<'a> {
             next_correction: FIRST_CORRECTION,
             stiff: STIFF,
             warm: false,
+            optimal: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: Vec::new(),
         }
@@ -178,6 +181,11 @@ impl<'a> Judge<'a> {
             self.offer_bound(&sight.flow, objective - gap);
         }
         let Sight { w, flow, fused, sigma, .. } = sight;
+        // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
+        if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
+            self.optimal = true;
+            (self.w, self.objective, self.u) = (None, f64::INFINITY, Some(flow.clone()));
+        }
         if self.u.is_none() {
             self.u = Some(flow.clone());
         }
@@ -276,7 +284,7 @@ impl<'a> Judge<'a> {
     }
 
     fn converged(&self, record: &Record) -> Option<Status> {
-        let small = match record.certified_gap {
+        let small = match record.certified_gap.filter(|_| !self.optimal) {
             Some(gap) => gap <= self.allowed(),
             None => record.kkt.residual() <= self.settings.tolerance,
         };

@@ -7,7 +7,7 @@ use super::judge::{Judge, Sight};
 use super::layout::Layout;
 use super::newton::{EXACT, Newton, Placed};
 use super::second_order::PROXIMAL;
-use super::{Choice, Settings, Solution, Start, Status};
+use super::{Choice, Settings, Solution, Start, first_order};
 use crate::certificate;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -80,7 +80,10 @@ pub fn run(
             (sigma, slope_step) = (GROWTH * sigma, GROWTH * slope_step);
         }
     }
-    judge.solution(Status::Stalled, iterations, choice)
+    // Degenerate kinks: the iterations are slower and sure.
+    let choice = choice.then("primal-dual", "Newton's method came to rest too early");
+    let start = Start { w: judge.w().clone(), u, step_ratio: start.step_ratio };
+    first_order::run(problem, settings, start, judge, choice, false, iterations)
 }
 
 fn sight(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Sight {
