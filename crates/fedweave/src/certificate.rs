@@ -22,8 +22,7 @@ use crate::parallel::{ordered_fold, ordered_map, ordered_sum};
 use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
-use crate::solve::layout::Layout;
-use crate::solve::newton::{EXACT, Newton, Placed};
+use crate::solve::newton::{EXACT, Losses, Newton};
 
 #[cfg(doc)]
 use crate::loss::Loss;
@@ -176,10 +175,9 @@ pub fn corrected(
     stiff: f64,
     products_max: usize,
 ) -> (Matrix, Matrix) {
-    let layout = Layout::in_order(problem.graph());
-    let terms = Placed { loss: problem.loss(), node: &layout.node };
+    let terms = Losses(problem.loss());
     let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
-    let mut newton = Newton::new(&terms, penalty, &layout, weights, graph, EXACT, w.clone(), u.clone(), sigma);
+    let mut newton = Newton::new(&terms, penalty, graph, weights, EXACT, w.clone(), u.clone(), sigma);
     let degree = 2.0 * graph.edges() as f64 / graph.nodes() as f64;
     newton.set_sigma(sigma.max(stiff * newton.curvature() / degree));
     // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.

@@ -1,12 +1,12 @@
 //! Choosing `lambda` on held-out rows, over a geometric grid with warm starts.
 
 use crate::error::Result;
-use crate::linalg::cholesky::packed_len;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
 use crate::path::{geometric, lambda_max};
 use crate::problem::Problem;
+use crate::solve::newton::{Losses, mean_curvature};
 use crate::solve::{Record, Settings, Start, Status, Watch, solve};
 
 /// The mean of the node's losses, and what it is made of.
@@ -201,16 +201,9 @@ pub fn stiff_lambda(problem: &Problem) -> f64 {
 
 /// Mean curvature of the losses per unit of mean weighted degree.
 fn stiffness(problem: &Problem) -> f64 {
-    let (loss, n, d) = (problem.loss(), problem.nodes(), problem.dim());
-    let (zero, mut work, mut sum) = (vec![0.0; d], vec![0.0; loss.work_len()], vec![0.0; packed_len(d)]);
-    for node in 0..n {
-        let mut hessian = vec![0.0; loss.hessian_len(node)];
-        loss.hessian(node, &zero, &mut hessian, &mut work);
-        loss.add_hessian(node, &hessian, &mut sum);
-    }
-    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
+    let (n, zero) = (problem.nodes(), vec![0.0; problem.dim()]);
     let degree: f64 = (0..n).map(|i| problem.graph().weighted_degree(i)).sum();
-    let stiffness = trace / d as f64 / degree;
+    let stiffness = mean_curvature(&Losses(problem.loss()), n, |_| &zero) * n as f64 / degree;
     if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }
 }
 

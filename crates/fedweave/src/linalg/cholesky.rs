@@ -45,6 +45,22 @@ pub fn solve(l: &[f64], b: &mut [f64]) {
     }
 }
 
+/// Up to this order an inverse beats a factor: a product with it has no chain of dependent steps.
+pub const INVERSE_MAX: usize = 24;
+
+/// `out <- A b` for a symmetric `A` given by all its entries.
+pub fn dense_product(a: &[f64], b: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    a.chunks_exact(b.len()).zip(b).for_each(|(column, b)| axpy(*b, column, out));
+}
+
+/// `out <- (A + shift)^-1`, all entries, for a symmetric `A` given by its lower triangle.
+pub fn shifted_inverse(packed: &[f64], k: usize, shift: f64, out: &mut [f64], row: &mut [f64]) {
+    unpack(packed, k, out);
+    (0..k).for_each(|j| out[j * (k + 1)] += shift);
+    invert(out, k, row);
+}
+
 /// Replaces a symmetric positive definite matrix, all its `k x k` entries row after row, by its inverse (Gauss-Jordan,
 /// which vectorises over whole rows and needs no pivoting here).
 pub fn invert(a: &mut [f64], k: usize, row: &mut [f64]) {

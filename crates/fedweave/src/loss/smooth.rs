@@ -35,9 +35,6 @@ pub trait Pointwise: Send + Sync + 'static {
     fn curvature_bounds(&self) -> (f64, f64);
 }
 
-/// Largest number of parameters for which proximal steps keep inverses.
-const INVERSE_DIM_MAX: usize = 24;
-
 /// The loss of all nodes with pointwise loss `P`.
 #[derive(Debug, Clone)]
 pub struct Smooth<P> {
@@ -343,8 +340,7 @@ impl<P: Pointwise> Smooth<P> {
         }
         let d = b.len();
         work[..d].copy_from_slice(b);
-        b.fill(0.0);
-        factor.chunks_exact(d).zip(&work[..d]).for_each(|(column, x)| axpy(*x, column, b));
+        cholesky::dense_product(factor, &work[..d], b);
     }
 
     /// The largest Hessian of a node.
@@ -353,9 +349,9 @@ impl<P: Pointwise> Smooth<P> {
         self.rows.hessian(node, |_, _| curvature, out, work);
     }
 
-    /// For a small Hessian the inverse beats the factor: a product has no chain of dependent steps.
+    /// True if proximal steps keep the inverse rather than a factor.
     fn inverts(&self, node: usize) -> bool {
-        self.dim() <= INVERSE_DIM_MAX && self.rows.data.rows(node).len() >= self.dim()
+        self.dim() <= cholesky::INVERSE_MAX && self.rows.data.rows(node).len() >= self.dim()
     }
 
     /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the inverse or the
@@ -381,9 +377,7 @@ impl<P: Pointwise> Smooth<P> {
                     None => self.largest_hessian(node, hessian, work),
                 }
                 if self.inverts(node) {
-                    cholesky::unpack(hessian, d, factor);
-                    (0..d).for_each(|j| factor[j * (d + 1)] += 1.0 / tau[p]);
-                    cholesky::invert(factor, d, &mut work[..d]);
+                    cholesky::shifted_inverse(hessian, d, 1.0 / tau[p], factor, &mut work[..d]);
                 } else {
                     self.factor(node, hessian, 1.0 / tau[p], factor, work);
                 }

@@ -48,8 +48,7 @@ pub fn lambda_max(
     width: f64,
     watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Result<Option<Bracket>> {
-    let zero = vec![0.0; problem.dim()];
-    if problem.graph().edges() == 0 || problem.penalty().dual_norm(0, &zero).is_none() {
+    if problem.graph().edges() == 0 || !problem.penalty().is_norm() {
         return Ok(None);
     }
     let before = problem.lambda();

@@ -335,7 +335,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A correction may cost about half as much as the iterations so far, and more where it is cheap.
+/// A correction may cost about as much as the iterations so far, and more where it is cheap.
 fn steps_max(problem: &Problem, iteration: usize) -> usize {
     let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
     iteration.max(CHEAP / per_step.max(1)).clamp(150, STEPS_MAX)

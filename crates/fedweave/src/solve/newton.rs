@@ -10,17 +10,16 @@ mod fusion;
 mod system;
 mod terms;
 
-use super::layout::Layout;
 use crate::graph::Graph;
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
-pub use augmented::{Augmented, Point};
+use augmented::{Augmented, Point};
 pub use fusion::minimise_fused;
-pub use system::System;
-pub use terms::{Placed, Terms};
+use system::System;
+pub use terms::{Losses, Terms, mean_curvature};
 
-/// The state of the method. Rows lie in the order of a [`Layout`].
+/// The state of the method. Places are nodes and edges of the graph.
 pub struct Newton<'a> {
     a: Augmented<'a>,
     system: System<'a>,
@@ -53,26 +52,25 @@ const DAMPINGS_MAX: usize = 6;
 const ROUNDING: f64 = 1e-15;
 
 impl<'a> Newton<'a> {
-    /// Starts from models `w` and multipliers `u`. The places are the nodes of
-    /// `graph`; a factorisation is considered if it costs at most `worth` products.
+    /// Starts from models `w` and multipliers `u`; `weight` is `lambda A_e`. A factorisation is considered if it costs at most
+    /// `worth` products.
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         terms: &'a dyn Terms,
         penalty: &'a dyn Penalty,
-        layout: &'a Layout,
-        weight: &'a [f64],
         graph: &'a Graph,
+        weight: &'a [f64],
         worth: f64,
         w: Matrix,
         u: Matrix,
         sigma: f64,
     ) -> Self {
-        let mut a = Augmented::new(terms, penalty, layout, weight);
+        let mut a = Augmented::new(terms, penalty, graph, weight);
         a.sigma = sigma;
         let system = System::new(&a, graph, worth);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
-        let curvature = a.mean_curvature(&at.w);
+        let curvature = mean_curvature(terms, graph.nodes(), |i| at.w.row(i));
         let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton
@@ -88,9 +86,9 @@ impl<'a> Newton<'a> {
         &self.at.flow
     }
 
-    /// True where the flow of the edge at a place is strictly inside the domain: its ends are fused.
-    pub fn is_inside(&self, place: usize) -> bool {
-        self.at.flow.row(place) == self.at.y.row(place)
+    /// Edges whose flow is strictly inside the domain: their ends are fused.
+    pub fn fused(&self) -> Vec<bool> {
+        (0..self.u.rows()).map(|e| self.at.flow.row(e) == self.at.y.row(e)).collect()
     }
 
     /// The step of the dual.

@@ -1,8 +1,7 @@
 //! The augmented Lagrangian method under the judge's eyes.
 
 use super::judge::{Judge, Sight};
-use super::layout::Layout;
-use super::newton::{EXACT, Newton, Placed};
+use super::newton::{EXACT, Losses, Newton};
 use super::{Choice, Settings, Solution, Start, Status};
 use crate::problem::Problem;
 
@@ -31,13 +30,11 @@ pub fn run(
     mut choice: Choice,
     done: usize,
 ) -> Solution {
-    let layout = Layout::in_order(problem.graph());
-    let weight: Vec<f64> = layout.edge.iter().map(|&e| problem.edge_weights()[e as usize]).collect();
-    let terms = Placed { loss: problem.loss(), node: &layout.node };
-    let (w, u) = (Layout::place(&start.w, &layout.node), Layout::place(&start.u, &layout.edge));
-    let smooth = problem.penalty().is_smooth();
-    let sigma = if smooth { SMOOTH * mean(&weight) } else { sigma };
-    let mut newton = Newton::new(&terms, problem.penalty(), &layout, &weight, problem.graph(), EXACT, w, u, sigma);
+    let (graph, penalty, weights) = (problem.graph(), problem.penalty(), problem.edge_weights());
+    let terms = Losses(problem.loss());
+    let smooth = penalty.is_smooth();
+    let sigma = if smooth { SMOOTH * mean(weights) } else { sigma };
+    let mut newton = Newton::new(&terms, penalty, graph, weights, EXACT, start.w, start.u, sigma);
     newton.set_proximal(PROXIMAL);
     if smooth && problem.loss().is_quadratic() {
         // One linear system is the whole problem: the gap is like the square of its residual.
@@ -49,7 +46,7 @@ pub fn run(
     for round in 0..ROUNDS_MAX {
         let left = settings.iterations_max.saturating_sub(done + newton.work().0);
         let iteration = |newton: &Newton| done + newton.work().0;
-        let sight = sight(&newton, &layout, start.step_ratio);
+        let sight = sight(&newton, start.step_ratio);
         if let Some(status) = judge.look(iteration(&newton), sight) {
             return judge.solution(status, iteration(&newton), choice);
         }
@@ -69,16 +66,9 @@ pub fn run(
     judge.solution(Status::Stalled, iterations, choice)
 }
 
-fn sight(newton: &Newton, layout: &Layout, step_ratio: f64) -> Sight {
-    let mut fused = vec![false; layout.edge.len()];
-    layout.edge.iter().enumerate().for_each(|(place, &e)| fused[e as usize] = newton.is_inside(place));
-    Sight {
-        w: Layout::restore(newton.w(), &layout.node),
-        flow: Layout::restore(newton.flow(), &layout.edge),
-        fused,
-        sigma: newton.sigma(),
-        step_ratio,
-    }
+fn sight(newton: &Newton, step_ratio: f64) -> Sight {
+    let (w, flow) = (newton.w().clone(), newton.flow().clone());
+    Sight { w, flow, fused: newton.fused(), sigma: newton.sigma(), step_ratio }
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -4,8 +4,7 @@
 //! new multipliers. At the end the slopes are a dual point in sample space, which the certificate asks for.
 
 use super::judge::{Judge, Sight};
-use super::layout::Layout;
-use super::newton::{EXACT, Newton, Placed};
+use super::newton::{EXACT, Losses, Newton};
 use super::second_order::PROXIMAL;
 use super::{Choice, Settings, Solution, Start, first_order};
 use crate::certificate;
@@ -36,7 +35,6 @@ pub fn run(
     choice: Choice,
     done: usize,
 ) -> Solution {
-    let layout = Layout::in_order(problem.graph());
     let (mut w, mut u, mut beta) = (start.w, start.u, Vec::new());
     let (mut sigma, mut slope_step, mut iterations) = (sigma, SLOPE_STEP, done);
     let (mut best, mut idle) = (f64::INFINITY, 0);
@@ -47,9 +45,9 @@ pub fn run(
     }
     for _ in 0..ROUNDS_MAX {
         let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
-        let terms = Placed { loss: &*loss, node: &layout.node };
+        let terms = Losses(&*loss);
         let (weights, graph) = (problem.edge_weights(), problem.graph());
-        let mut newton = Newton::new(&terms, problem.penalty(), &layout, weights, graph, EXACT, w, u, sigma);
+        let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, EXACT, w, u, sigma);
         newton.set_proximal(PROXIMAL);
         let at = iterations;
         newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));

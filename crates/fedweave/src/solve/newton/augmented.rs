@@ -8,22 +8,19 @@
 //! `grad L + delta (w - center) + D' flow` and a generalised Hessian `H + delta + sigma D' J D`, `J` the Jacobian of `prox*`.
 
 use super::terms::Terms;
-use crate::linalg::cholesky::packed_len;
+use crate::graph::Graph;
 use crate::matrix::{Matrix, axpy};
 use crate::parallel::sum_over_blocks;
 use crate::penalty::Penalty;
 use crate::scratch::Scratch;
 use crate::solve::layout::Layout;
 
-/// Places whose curvature stands for all.
-const SAMPLE: usize = 256;
-
 /// What does not change while `psi` is minimised.
 pub struct Augmented<'a> {
     pub terms: &'a dyn Terms,
     pub penalty: &'a dyn Penalty,
-    pub layout: &'a Layout,
-    /// `lambda A_e` of the edge at each place.
+    pub layout: Layout,
+    /// `lambda A_e`.
     pub weight: &'a [f64],
     pub sigma: f64,
     /// Strength of the proximal term.
@@ -51,24 +48,10 @@ impl Point {
 }
 
 impl<'a> Augmented<'a> {
-    pub fn new(terms: &'a dyn Terms, penalty: &'a dyn Penalty, layout: &'a Layout, weight: &'a [f64]) -> Self {
+    pub fn new(terms: &'a dyn Terms, penalty: &'a dyn Penalty, graph: &Graph, weight: &'a [f64]) -> Self {
+        let layout = Layout::in_order(graph);
         let scratch = Scratch::new(terms.work_len().max(4 * terms.dim()) + 2 * terms.dim());
         Augmented { terms, penalty, layout, weight, sigma: 1.0, delta: 0.0, damping: 0.0, scratch }
-    }
-
-    /// The mean of the diagonals of the Hessians, from a sample of places.
-    pub fn mean_curvature(&self, w: &Matrix) -> f64 {
-        let (n, d) = (w.rows(), self.terms.dim());
-        let (step, mut sum, mut work) = (n.div_ceil(SAMPLE).max(1), vec![0.0; packed_len(d)], self.scratch.lock());
-        let places = (0..n).step_by(step);
-        for place in places.clone() {
-            let mut hessian = vec![0.0; self.terms.hessian_len(place)];
-            self.terms.hessian(place, w.row(place), &mut hessian, &mut work);
-            self.terms.add_hessian(place, &hessian, &mut sum);
-        }
-        let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
-        let mean = trace / (places.count() * d) as f64;
-        if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
     }
 
     /// Fills in everything that belongs to `point.w`.

@@ -11,7 +11,6 @@ use crate::graph::Graph;
 use crate::graph::partition::Partition;
 use crate::matrix::{Matrix, axpy};
 use crate::problem::Problem;
-use crate::solve::layout::Layout;
 
 /// What a factorisation is worth, in products with the matrix: systems are not solved to many digits.
 const WORTH: f64 = 30.0;
@@ -31,13 +30,11 @@ pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_mi
     }
     let start = means(w, &partition);
     let reduced = quotient(problem, &partition);
-    let layout = Layout::in_order(&reduced);
     let members = Members::of(&partition, n);
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
-    let mut newton =
-        Newton::new(&terms, problem.penalty(), &layout, reduced.weights(), &reduced, WORTH, start, u, sigma);
+    let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma);
     // The flows that belong to the differences at the start.
     newton.update(sigma);
     newton.minimise_to(decrease_min, STEPS_MAX);

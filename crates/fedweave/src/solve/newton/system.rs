@@ -4,23 +4,17 @@
 use super::augmented::{Augmented, Point};
 use super::direct::Direct;
 use crate::graph::Graph;
-use crate::linalg::cholesky::{self, packed_len};
+use crate::linalg::cholesky::{self, INVERSE_MAX, packed_len};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::{arena, for_blocks, for_pieces, sum_over_blocks};
-
-/// Largest number of parameters for which diagonal blocks are inverted rather than factored: a product has no chain of
-/// dependent steps.
-const INVERSE_DIM_MAX: usize = 24;
 
 /// `out <- (H + shift)^-1`, all entries.
 fn invert(a: &Augmented, place: usize, hessian: &[f64], shift: f64, out: &mut [f64]) {
     let (d, mut work) = (a.terms.dim(), a.scratch.lock());
-    let mut few = [0.0; packed_len(INVERSE_DIM_MAX)];
+    let mut few = [0.0; packed_len(INVERSE_MAX)];
     let packed = &mut few[..packed_len(d)];
     a.terms.add_hessian(place, hessian, packed);
-    cholesky::unpack(packed, d, out);
-    (0..d).for_each(|j| out[j * (d + 1)] += shift);
-    cholesky::invert(out, d, &mut work[..d]);
+    cholesky::shifted_inverse(packed, d, shift, out, &mut work[..d]);
 }
 
 /// Hessians and factors of their diagonal blocks, one piece per place.
@@ -50,7 +44,7 @@ impl<'a> System<'a> {
         let d = a.terms.dim();
         let (hessian_at, hessian) = arena(n, |p| a.terms.hessian_len(p));
         let direct = Direct::plan(graph, d, worth);
-        let inverts = d <= INVERSE_DIM_MAX;
+        let inverts = d <= INVERSE_MAX;
         let (factor_at, factor) = arena(n, |p| match direct.is_some() {
             true => 0,
             false if inverts => d * d,
@@ -182,8 +176,7 @@ impl<'a> System<'a> {
                 let place = start + k;
                 let own = &factor[factor_at[place]..factor_at[place + 1]];
                 if own.len() == d * d {
-                    z.fill(0.0);
-                    own.chunks_exact(d).zip(r).for_each(|(column, r)| axpy(*r, column, z));
+                    cholesky::dense_product(own, r, z);
                 } else {
                     z.copy_from_slice(r);
                     a.terms.factor_solve(place, shift[place], own, z, &mut work);

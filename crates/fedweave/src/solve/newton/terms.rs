@@ -23,61 +23,70 @@ pub trait Terms: Sync {
     fn factor_solve(&self, place: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]);
 }
 
-/// The losses of nodes, in the order of their places.
-pub struct Placed<'a> {
-    pub loss: &'a dyn Loss,
-    pub node: &'a [u32],
-}
+/// Places whose curvature stands for all.
+const SAMPLE: usize = 256;
 
-impl Placed<'_> {
-    fn at(&self, place: usize) -> usize {
-        self.node[place] as usize
+/// The mean of the diagonals of the Hessians at `w(place)`, from a sample of the places; 1 if there is no curvature.
+pub fn mean_curvature<'w>(terms: &dyn Terms, places: usize, w: impl Fn(usize) -> &'w [f64]) -> f64 {
+    let d = terms.dim();
+    let (mut sum, mut work) = (vec![0.0; packed_len(d)], vec![0.0; terms.work_len()]);
+    let sample = (0..places).step_by(places.div_ceil(SAMPLE).max(1));
+    for place in sample.clone() {
+        let mut hessian = vec![0.0; terms.hessian_len(place)];
+        terms.hessian(place, w(place), &mut hessian, &mut work);
+        terms.add_hessian(place, &hessian, &mut sum);
     }
+    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
+    let mean = trace / (sample.count() * d) as f64;
+    if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
 }
 
-impl Terms for Placed<'_> {
+/// The losses of the nodes.
+pub struct Losses<'a>(pub &'a dyn Loss);
+
+impl Terms for Losses<'_> {
     fn dim(&self) -> usize {
-        self.loss.dim()
+        self.0.dim()
     }
 
     fn work_len(&self) -> usize {
-        self.loss.work_len()
+        self.0.work_len()
     }
 
     fn is_quadratic(&self) -> bool {
-        self.loss.is_quadratic()
+        self.0.is_quadratic()
     }
 
     fn value_and_gradient(&self, place: usize, w: &[f64], out: &mut [f64]) -> f64 {
-        self.loss.value_and_gradient(self.at(place), w, out)
+        self.0.value_and_gradient(place, w, out)
     }
 
     fn hessian_len(&self, place: usize) -> usize {
-        self.loss.hessian_len(self.at(place))
+        self.0.hessian_len(place)
     }
 
     fn hessian(&self, place: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.loss.hessian(self.at(place), w, out, work);
+        self.0.hessian(place, w, out, work);
     }
 
     fn hessian_product(&self, place: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
-        self.loss.hessian_product(self.at(place), hessian, v, out);
+        self.0.hessian_product(place, hessian, v, out);
     }
 
     fn add_hessian(&self, place: usize, hessian: &[f64], sum: &mut [f64]) {
-        self.loss.add_hessian(self.at(place), hessian, sum);
+        self.0.add_hessian(place, hessian, sum);
     }
 
     fn factor_len(&self, place: usize) -> usize {
-        self.loss.factor_len(self.at(place))
+        self.0.factor_len(place)
     }
 
     fn factor(&self, place: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.loss.factor(self.at(place), hessian, shift, out, work);
+        self.0.factor(place, hessian, shift, out, work);
     }
 
     fn factor_solve(&self, place: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        self.loss.factor_solve(self.at(place), shift, factor, b, work);
+        self.0.factor_solve(place, shift, factor, b, work);
     }
 }
 
