@@ -49,6 +49,7 @@ pub mod solve;
 pub mod split;
 pub mod synthetic;
 pub mod tune;
+mod unroll;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};

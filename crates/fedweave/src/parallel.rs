@@ -7,7 +7,7 @@ use rayon::prelude::*;
 pub const BLOCK: usize = 128;
 
 /// Below this many numbers, waking other threads costs more than it brings.
-const SMALL: usize = 1 << 15;
+const SMALL: usize = 1 << 17;
 
 /// Calls `f(first row, rows)` for every block of rows of length `d`.
 pub fn for_blocks(rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sync) {

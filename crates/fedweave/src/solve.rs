@@ -12,6 +12,7 @@ mod primal_dual;
 mod second_order;
 mod softened;
 mod step_ratio;
+mod tail;
 
 use crate::certificate::Kkt;
 use crate::matrix::Matrix;
@@ -49,7 +50,7 @@ impl Default for Settings {
             objective_decrease: None,
             step_ratio: None,
             relaxation: 1.8,
-            check_every: 20,
+            check_every: 10,
             solver: Solver::Auto,
         }
     }

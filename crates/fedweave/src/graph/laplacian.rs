@@ -64,6 +64,6 @@ impl Factor<'_> {
     /// `out <- M^-1 v` for the factored matrix `M`.
     pub fn solve(&self, v: &[f64], out: &mut [f64]) {
         out.copy_from_slice(v);
-        self.elimination.solve(&self.values, out);
+        self.elimination.solve(&self.values, out, 1);
     }
 }

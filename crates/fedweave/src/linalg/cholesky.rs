@@ -2,6 +2,7 @@
 //! `i (i + 1) / 2 + j`. The factor keeps reciprocals on its diagonal, so that a solve does not divide.
 
 use crate::matrix::{axpy, dot};
+use crate::unroll::{by_dim, known};
 
 /// Number of entries of a packed lower triangle of order `k`.
 pub const fn packed_len(k: usize) -> usize {
@@ -16,7 +17,12 @@ pub fn row(a: &[f64], i: usize) -> &[f64] {
 /// Replaces the lower triangle of a matrix by its Cholesky factor. Pivots that rounding makes non-positive are
 /// lifted to a tiny positive number: every caller factors a matrix that is positive definite in exact arithmetic.
 pub fn factor(a: &mut [f64], k: usize) {
-    for i in 0..k {
+    by_dim!(k, factor_of(a, k));
+}
+
+#[inline(always)]
+fn factor_of<const K: usize>(a: &mut [f64], k: usize) {
+    for i in 0..known::<K>(k) {
         let (above, rest) = a.split_at_mut(packed_len(i));
         let current = &mut rest[..i + 1];
         for j in 0..i {
@@ -32,7 +38,12 @@ pub fn factor(a: &mut [f64], k: usize) {
 
 /// Solves `L L' x = b` in place, with the factor of [`factor`].
 pub fn solve(l: &[f64], b: &mut [f64]) {
-    let k = b.len();
+    by_dim!(b.len(), solve_of(l, b));
+}
+
+#[inline(always)]
+fn solve_of<const K: usize>(l: &[f64], b: &mut [f64]) {
+    let k = known::<K>(b.len());
     for i in 0..k {
         let r = row(l, i);
         b[i] = (b[i] - dot(&r[..i], &b[..i])) * r[i];
@@ -50,8 +61,22 @@ pub const INVERSE_MAX: usize = 24;
 
 /// `out <- A b` for a symmetric `A` given by all its entries.
 pub fn dense_product(a: &[f64], b: &[f64], out: &mut [f64]) {
-    out.fill(0.0);
-    a.chunks_exact(b.len()).zip(b).for_each(|(column, b)| axpy(*b, column, out));
+    by_dim!(b.len(), product(a, b, out));
+}
+
+#[inline(always)]
+fn product<const D: usize>(a: &[f64], b: &[f64], out: &mut [f64]) {
+    if D == 0 {
+        out.fill(0.0);
+        return a.chunks_exact(b.len()).zip(b).for_each(|(column, b)| axpy(*b, column, out));
+    }
+    let mut sum = [0.0; D];
+    for (column, b) in a.chunks_exact(D.max(1)).zip(b) {
+        for k in 0..D {
+            sum[k] += b * column[k];
+        }
+    }
+    out.copy_from_slice(&sum);
 }
 
 /// `out <- (A + shift)^-1`, all entries, for a symmetric `A` given by its lower triangle.
@@ -64,6 +89,12 @@ pub fn shifted_inverse(packed: &[f64], k: usize, shift: f64, out: &mut [f64], ro
 /// Replaces a symmetric positive definite matrix, all its `k x k` entries row after row, by its inverse (Gauss-Jordan,
 /// which vectorises over whole rows and needs no pivoting here).
 pub fn invert(a: &mut [f64], k: usize, row: &mut [f64]) {
+    by_dim!(k, invert_of(a, k, row));
+}
+
+#[inline(always)]
+fn invert_of<const K: usize>(a: &mut [f64], k: usize, row: &mut [f64]) {
+    let k = known::<K>(k);
     for p in 0..k {
         let pivot = 1.0 / a[p * k + p].max(f64::MIN_POSITIVE);
         row.copy_from_slice(&a[p * k..(p + 1) * k]);
@@ -94,7 +125,12 @@ pub fn unpack(packed: &[f64], k: usize, out: &mut [f64]) {
 
 /// `out <- A v` for a symmetric `A` given by its lower triangle.
 pub fn symmetric_product(a: &[f64], v: &[f64], out: &mut [f64]) {
-    for i in 0..v.len() {
+    by_dim!(v.len(), symmetric_product_of(a, v, out));
+}
+
+#[inline(always)]
+fn symmetric_product_of<const K: usize>(a: &[f64], v: &[f64], out: &mut [f64]) {
+    for i in 0..known::<K>(v.len()) {
         let r = row(a, i);
         out[i] = dot(r, &v[..=i]);
         axpy(v[i], &r[..i], &mut out[..i]);

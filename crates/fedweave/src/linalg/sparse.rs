@@ -3,7 +3,7 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::LltRegularization;
 use faer::perm::PermRef;
-use faer::sparse::linalg::amd;
+use faer::sparse::linalg::{SupernodalThreshold, amd};
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
 };
@@ -30,6 +30,9 @@ pub struct Elimination {
     symbolic: SymbolicCholesky<u32>,
 }
 
+/// Blocks of this size or larger are eliminated as dense panels.
+const PANEL: usize = 8;
+
 impl Elimination {
     /// Plans the elimination in approximate minimum degree order; `None` if it would cost more than the budget, as on
     /// expanders, whose factors fill up.
@@ -39,7 +42,9 @@ impl Elimination {
         let pattern = if d == 1 { blocks } else { upper_pattern(graph, d) };
         let (order, place) = (spread(&order, d), spread(&place, d));
         let ordering = SymmetricOrdering::Custom(PermRef::new_checked(&order, &place, graph.nodes() * d));
-        let params = CholeskySymbolicParams::default();
+        // Blocks of this size fill dense panels.
+        let threshold = if d >= PANEL { SupernodalThreshold::FORCE_SUPERNODAL } else { SupernodalThreshold::AUTO };
+        let params = CholeskySymbolicParams { supernodal_flop_ratio_threshold: threshold, ..Default::default() };
         let symbolic = factorize_symbolic_cholesky(pattern.as_ref(), Side::Upper, ordering, params).ok()?;
         Some(Elimination { pattern, symbolic })
     }
@@ -65,13 +70,13 @@ impl Elimination {
         self.symbolic.factorize_numeric_llt(values, matrix, side, regularization, Par::Seq, stack, params).is_ok()
     }
 
-    /// `x <- M^-1 x` with the factor of `M`.
-    pub fn solve(&self, values: &[f64], x: &mut [f64]) {
-        let n = x.len();
-        let mut memory = MemBuffer::new(self.symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
+    /// `x <- M^-1 x` with the factor of `M`, for so many columns `x` one after another.
+    pub fn solve(&self, values: &[f64], x: &mut [f64], columns: usize) {
+        let n = x.len() / columns;
+        let mut memory = MemBuffer::new(self.symbolic.solve_in_place_scratch::<f64>(columns, Par::Seq));
         LltRef::new(&self.symbolic, values).solve_in_place_with_conj(
             Conj::No,
-            MatMut::from_column_major_slice_mut(x, n, 1),
+            MatMut::from_column_major_slice_mut(x, n, columns),
             Par::Seq,
             MemStack::new(&mut memory),
         );
@@ -149,7 +154,7 @@ mod tests {
         }
         let mut values = Vec::new();
         assert!(elimination.factor(&entries, &mut values));
-        elimination.solve(&values, &mut rhs);
+        elimination.solve(&values, &mut rhs, 1);
         assert!(rhs.iter().zip(&x).all(|(found, wanted)| (found - wanted).abs() < 1e-12));
         assert!(Elimination::plan(&graph, d, Budget { flops: 10.0, fill: 1e9 }).is_none());
     }

@@ -26,10 +26,8 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
     if !loss.has_hessian() {
         return found;
     }
-    if let Some(w) = minimise_fused(problem, &found.w, &vec![true; problem.graph().edges()], 0.0) {
-        found.w = w;
-    }
     let components = Partition::components(problem.graph());
+    found.w = minimise_fused(problem, &found.w, &components, 0.0);
     let sizes = components.sizes();
     let (mut mean, mut size) = (Matrix::zeros(components.len(), d), vec![0.0; components.len()]);
     for i in (0..n).filter(|&i| sizes[components.part(i)] > 1) {

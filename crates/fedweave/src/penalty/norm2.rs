@@ -2,6 +2,7 @@
 
 use super::{Penalty, ball_excess, ball_indicator};
 use crate::matrix::{axpy, dot, norm2};
+use crate::unroll::{by_dim, known};
 
 /// The Euclidean norm.
 #[derive(Debug, Clone, Copy)]
@@ -40,26 +41,57 @@ impl Penalty for Norm2 {
 
     /// Projection onto the ball of radius `weight`.
     fn prox_conjugate(&self, _edge: usize, weight: f64, _sigma: f64, u: &mut [f64], _work: &mut [f64]) {
-        let size2 = dot(u, u);
-        if size2 > weight * weight {
-            let keep = weight / size2.sqrt();
-            u.iter_mut().for_each(|u| *u *= keep);
-        }
+        project(weight, u);
+    }
+
+    fn prox_conjugate_rows(&self, edges: &[u32], weight: &[f64], _sigma: f64, rows: &mut [f64], _work: &mut [f64]) {
+        let d = rows.len() / edges.len().max(1);
+        by_dim!(d, project_rows(weight, d, rows));
     }
 
     /// The identity inside the ball, `(weight / |y|) (I - y y' / |y|^2)` outside.
     fn jacobian(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64], v: &mut [f64], _work: &mut [f64]) {
-        let size2 = dot(y, y);
-        if size2 > weight * weight {
-            let along = dot(y, v) / size2;
-            axpy(-along, y, v);
-            let keep = weight / size2.sqrt();
-            v.iter_mut().for_each(|v| *v *= keep);
-        }
+        derivative(weight, y, v);
+    }
+
+    fn jacobian_rows(&self, edges: &[u32], weight: &[f64], _sigma: f64, y: &[f64], v: &mut [f64], _work: &mut [f64]) {
+        let d = y.len() / edges.len().max(1);
+        by_dim!(d, derivative_rows(weight, d, y, v));
     }
 
     fn stiffness(&self, _edge: usize, weight: f64, _sigma: f64, y: &[f64]) -> f64 {
         let size = norm2(y);
         if size > weight { weight / size * (1.0 - 1.0 / y.len() as f64) } else { 1.0 }
     }
+}
+
+#[inline(always)]
+fn project(weight: f64, u: &mut [f64]) {
+    let size2 = dot(u, u);
+    if size2 > weight * weight {
+        let keep = weight / size2.sqrt();
+        u.iter_mut().for_each(|u| *u *= keep);
+    }
+}
+
+fn project_rows<const D: usize>(weight: &[f64], d: usize, rows: &mut [f64]) {
+    weight.iter().zip(rows.chunks_exact_mut(known::<D>(d))).for_each(|(weight, u)| project(*weight, u));
+}
+
+/// The derivative of the projection at `y`, applied to `v`.
+#[inline(always)]
+fn derivative(weight: f64, y: &[f64], v: &mut [f64]) {
+    let size2 = dot(y, y);
+    if size2 > weight * weight {
+        let along = dot(y, v) / size2;
+        axpy(-along, y, v);
+        let keep = weight / size2.sqrt();
+        v.iter_mut().for_each(|v| *v *= keep);
+    }
+}
+
+fn derivative_rows<const D: usize>(weight: &[f64], d: usize, y: &[f64], v: &mut [f64]) {
+    let d = known::<D>(d);
+    let rows = y.chunks_exact(d).zip(v.chunks_exact_mut(d));
+    weight.iter().zip(rows).for_each(|(weight, (y, v))| derivative(*weight, y, v));
 }

@@ -5,9 +5,12 @@ use super::step_ratio::StepRatio;
 use super::{Choice, PrimalDual, Settings, Solution, Start, second_order, softened};
 use crate::problem::Problem;
 
-/// A look costs a few iterations, a fused problem more: looks are spaced by this share of the iterations done.
-const SPACING: f64 = 0.2;
-/// Iterations before the second look.
+/// A look costs a few iterations: looks are spaced by these shares of the iterations done, the first ones, those with no
+/// progress in sight, and the others between the last two.
+const SPACING_FIRST: f64 = 0.5;
+const SPACING_BLIND: f64 = 0.2;
+const SPACING: (f64, f64) = (0.1, 0.4);
+/// Iterations before the second look where the start is a good one.
 const FIRST_LOOK: usize = 5;
 /// Numbers that may be read between two questions to the watcher.
 const QUIET: usize = 100_000_000;
@@ -29,17 +32,16 @@ pub fn run(
 ) -> Solution {
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
+    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
-    let mut tail = Tail::default();
     let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
     let mut iteration = done;
     loop {
         if let Some(status) = judge.look(iteration, method.sight()) {
             return judge.solution(status, iteration, choice);
         }
-        tail.see(iteration, judge.gap_over_allowed());
-        if hybrid && iteration >= WARM_UP && tail.length() > TAIL {
+        if hybrid && iteration >= WARM_UP && judge.tail().is_none_or(|tail| tail > TAIL) {
             let sight = method.sight();
             let start = Start { w: judge.w().clone(), u: sight.flow, step_ratio: sight.step_ratio };
             drop(method);
@@ -49,9 +51,7 @@ pub fn run(
                 false => softened::run(problem, settings, start, sight.sigma, judge, choice, iteration),
             };
         }
-        // A good start needs only a few iterations: the first looks come sooner.
-        let early = settings.check_every.clamp(1, iteration.max(FIRST_LOOK));
-        let next = iteration + early.max((SPACING * iteration as f64) as usize);
+        let next = iteration + pause(iteration, settings.check_every.max(1), warm, judge.tail());
         while iteration < next.min(settings.iterations_max) {
             method.iterate();
             iteration += 1;
@@ -65,25 +65,16 @@ pub fn run(
     }
 }
 
-/// Guesses how many iterations are missing from how fast the gap shrinks.
-#[derive(Default)]
-struct Tail {
-    seen: Vec<(usize, f64)>,
-}
-
-impl Tail {
-    fn see(&mut self, iteration: usize, gap: Option<f64>) {
-        if let Some(gap) = gap {
-            self.seen.push((iteration, gap));
-        }
+/// Iterations until the next look: not many more than the tail is long.
+fn pause(iteration: usize, check_every: usize, warm: bool, tail: Option<f64>) -> usize {
+    if iteration < check_every {
+        // A good start needs only a few iterations; after another one the first look has little to see.
+        return if warm { check_every.min(FIRST_LOOK) } else { 2 * check_every };
     }
-
-    /// Infinite without any gap or any progress.
-    fn length(&self) -> f64 {
-        let (Some(&(now, gap)), Some(&(before, larger))) = (self.seen.last(), self.seen.iter().rev().nth(3)) else {
-            return f64::INFINITY;
-        };
-        let rate = (larger / gap).ln() / (now - before) as f64;
-        if rate > 0.0 { gap.ln().max(0.0) / rate } else { f64::INFINITY }
-    }
+    let share = match tail {
+        None if iteration < WARM_UP => SPACING_FIRST,
+        Some(tail) if tail.is_finite() => (tail / iteration as f64).clamp(SPACING.0, SPACING.1),
+        _ => SPACING_BLIND,
+    };
+    check_every.max((share * iteration as f64) as usize)
 }

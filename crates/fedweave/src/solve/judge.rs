@@ -3,9 +3,11 @@
 //! Methods offer points `(w, flow)`. The objective of the best models and the best lower bound on `min F` need not come
 //! from the same point; their difference is the certified gap.
 
-use super::newton::minimise_fused;
+use super::newton::{averaged, minimise_fused};
+use super::tail::Tail;
 use super::{Choice, Record, Settings, Solution, Status, Watch};
 use crate::certificate::{self, Kkt};
+use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
@@ -43,8 +45,12 @@ const FAR: f64 = 30.0;
 const STEPS_MAX: usize = 2000;
 /// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
 const CHEAP: usize = 50_000_000;
-/// Looks before any fused problem where flows prove nothing.
+/// Looks before any fused problem where flows prove nothing, and how many times fewer models it must have.
 const EARLY: usize = 2;
+const FEWER: f64 = 4.0;
+/// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
+/// tail is left to the iterations.
+const FUSED_COST: (f64, f64) = (20.0, 800.0);
 /// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
 const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
@@ -81,8 +87,9 @@ pub struct Judge<'a> {
     warm: bool,
     /// The last point meets the conditions of optimality, for losses with kinks.
     optimal: bool,
-    /// The last suggestion for fusion.
-    fused: Vec<bool>,
+    /// The last suggestion for fusion, if there is anything to fuse.
+    fused: Option<Partition>,
+    tail: Tail,
 }
 
 impl<'a> Judge<'a> {
@@ -109,7 +116,8 @@ impl<'a> Judge<'a> {
             warm: false,
             optimal: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
-            fused: Vec::new(),
+            fused: None,
+            tail: Tail::default(),
         }
     }
 
@@ -130,8 +138,13 @@ impl<'a> Judge<'a> {
     }
 
     /// The gap in units of what is allowed.
-    pub fn gap_over_allowed(&self) -> Option<f64> {
+    fn gap_over_allowed(&self) -> Option<f64> {
         self.gap().map(|gap| gap / self.allowed())
+    }
+
+    /// Iterations that are missing, if anything is known about that.
+    pub fn tail(&self) -> Option<f64> {
+        self.tail.length()
     }
 
     /// The residual of the optimality conditions at the last point.
@@ -181,6 +194,13 @@ impl<'a> Judge<'a> {
             self.offer_bound(&sight.flow, objective - gap);
         }
         let Sight { w, flow, fused, sigma, .. } = sight;
+        self.fused = self.partition(&fused);
+        if let Some(partition) = &self.fused {
+            // Iterates tremble inside clusters, and norms charge the first order of that.
+            let mean = averaged(&w, partition);
+            let objective = problem.objective(&mean);
+            self.offer(mean, objective);
+        }
         // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
         if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
             self.optimal = true;
@@ -190,26 +210,36 @@ impl<'a> Judge<'a> {
             self.u = Some(flow.clone());
         }
         self.offer(w, objective);
-        self.fused = fused;
+        if let Some(gap) = self.gap_over_allowed() {
+            self.tail.see(iteration, gap);
+        }
         self.fuse(&flow);
         let last = iteration >= self.settings.iterations_max;
         self.correct(iteration, &flow, sigma, last);
         self.record(iteration, &flow, sigma, last)
     }
 
+    /// The nodes that these edges fuse, if fusion makes sense and there are any.
+    fn partition(&self, fused: &[bool]) -> Option<Partition> {
+        let partition = self.fuses.then(|| Partition::of_edges(self.problem.graph(), |e| fused[e]))?;
+        (partition.len() < self.problem.nodes()).then_some(partition)
+    }
+
     /// A better point from the nodes that the flows say are fused, once the flows are nearly good enough: while the lower bound
-    /// still improves by more than is allowed, no point will do.
+    /// still improves by more than is allowed, no point will do, and if little is missing, a few more iterations do.
     fn fuse(&mut self, flow: &Matrix) {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
-        let ripe = match self.lower > f64::NEG_INFINITY && !self.warm {
-            true => self.lower - improved <= RIPE * self.allowed(),
-            false => self.warm || self.history.len() >= EARLY,
+        let Some(partition) = &self.fused else { return };
+        let share = partition.len() as f64 / self.problem.nodes() as f64;
+        let worth = FUSED_COST.0 + FUSED_COST.1 * share;
+        let ripe = match self.lower > f64::NEG_INFINITY {
+            true => self.lower - improved <= RIPE * self.allowed() && self.tail().is_none_or(|tail| tail > worth),
+            false => self.history.len() >= EARLY && share <= 1.0 / FEWER,
         };
-        if !self.fuses || !ripe || self.gap().is_some_and(|gap| gap <= self.allowed()) {
+        if !(ripe || self.warm) || self.gap().is_some_and(|gap| gap <= self.allowed()) {
             return;
         }
-        let decrease_min = FUSED_SHARE * self.allowed();
-        let Some(w) = minimise_fused(self.problem, self.w(), &self.fused, decrease_min) else { return };
+        let w = minimise_fused(self.problem, self.w(), partition, FUSED_SHARE * self.allowed());
         let objective = self.problem.objective(&w);
         if objective < self.objective {
             self.kkt = certificate::kkt(self.problem, &w, flow, objective);
@@ -303,10 +333,8 @@ impl<'a> Judge<'a> {
 
     /// The last digits of the models: the objective is flat near its minimum, so models are less exact than the gap.
     fn polish(&mut self) {
-        if !self.fuses || self.fused.is_empty() || self.settings.tolerance > POLISHED {
-            return;
-        }
-        if let Some(w) = minimise_fused(self.problem, self.w(), &self.fused, f64::EPSILON * self.objective.abs()) {
+        if let Some(partition) = self.fused.take().filter(|_| self.settings.tolerance <= POLISHED) {
+            let w = minimise_fused(self.problem, self.w(), &partition, f64::EPSILON * self.objective.abs());
             let objective = self.problem.objective(&w);
             self.offer(w, objective);
         }

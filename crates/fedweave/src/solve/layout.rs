@@ -4,7 +4,8 @@
 //! computed from the same rows in the same order as without a layout, so results are the same, bit for bit.
 
 use crate::graph::Graph;
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, axpy};
+use crate::unroll::{by_dim, known};
 
 /// One edge as seen from the place of one of its nodes.
 #[derive(Clone, Copy)]
@@ -68,6 +69,21 @@ impl Layout {
         &self.at_node[self.offsets[place] as usize..self.offsets[place + 1] as usize]
     }
 
+    /// `rows_e <- rows_e + c (v_i - v_j)` for the edges at `start` and after.
+    pub fn add_differences(&self, start: usize, c: f64, v: &Matrix, rows: &mut [f64]) {
+        let (d, v) = (v.cols(), v.as_slice());
+        let ends = &self.ends[start..start + rows.len() / d];
+        by_dim!(d, add_differences(ends, c, v, d, rows));
+    }
+
+    /// `rows_i <- rows_i + c_i (D' u)_i` for the nodes at `start` and after.
+    pub fn add_divergence(&self, start: usize, c: impl Fn(usize) -> f64, u: &Matrix, rows: &mut [f64]) {
+        let d = u.cols();
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            by_dim!(d, add_flows(self.at_node(start + k), c(start + k), u.as_slice(), row));
+        }
+    }
+
     /// Rows of nodes or edges in their places.
     pub fn place(rows: &Matrix, of: &[u32]) -> Matrix {
         let mut placed = Matrix::zeros(rows.rows(), rows.cols());
@@ -81,6 +97,36 @@ impl Layout {
         of.iter().enumerate().for_each(|(p, &i)| rows.row_mut(i as usize).copy_from_slice(placed.row(p)));
         rows
     }
+}
+
+fn add_differences<const D: usize>(ends: &[(u32, u32)], c: f64, v: &[f64], d: usize, rows: &mut [f64]) {
+    let d = known::<D>(d);
+    for (&(i, j), row) in ends.iter().zip(rows.chunks_exact_mut(d)) {
+        let (a, b) = (&v[i as usize * d..][..d], &v[j as usize * d..][..d]);
+        for k in 0..d {
+            row[k] += c * (a[k] - b[k]);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_flows<const D: usize>(ends: &[PlacedEnd], c: f64, u: &[f64], row: &mut [f64]) {
+    if D == 0 {
+        let d = row.len();
+        for end in ends {
+            axpy(c * f64::from(end.sign), &u[end.edge as usize * d..][..d], row);
+        }
+        return;
+    }
+    let mut sum = [0.0; D];
+    sum.copy_from_slice(row);
+    for end in ends {
+        let (c, u) = (c * f64::from(end.sign), &u[end.edge as usize * D..][..D]);
+        for k in 0..D {
+            sum[k] += c * u[k];
+        }
+    }
+    row.copy_from_slice(&sum);
 }
 
 fn breadth_first(graph: &Graph) -> Vec<u32> {

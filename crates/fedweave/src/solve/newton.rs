@@ -5,6 +5,7 @@
 //! their linear systems.
 
 mod augmented;
+mod coupling;
 mod direct;
 mod fusion;
 mod system;
@@ -15,7 +16,7 @@ use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
 use augmented::{Augmented, Point};
-pub use fusion::minimise_fused;
+pub use fusion::{averaged, minimise_fused};
 use system::System;
 pub use terms::{Losses, Terms, mean_curvature};
 
@@ -67,10 +68,10 @@ impl<'a> Newton<'a> {
     ) -> Self {
         let mut a = Augmented::new(terms, penalty, graph, weight);
         a.sigma = sigma;
-        let system = System::new(&a, graph, worth);
+        let curvature = mean_curvature(terms, graph.nodes(), |i| w.row(i));
+        let system = System::new(&a, graph, worth, curvature);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
-        let curvature = mean_curvature(terms, graph.nodes(), |i| at.w.row(i));
         let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton

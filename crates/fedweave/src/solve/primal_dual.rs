@@ -83,11 +83,7 @@ impl<'p> PrimalDual<'p> {
         let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
         for_blocks2(flow.as_mut_slice(), &mut y, d, |start, flow, y| {
             let places = start..start + flow.len() / d;
-            for (&(i, j), row) in layout.ends[places.clone()].iter().zip(flow.chunks_exact_mut(d)) {
-                for ((u, a), b) in row.iter_mut().zip(self.w.row(i as usize)).zip(self.w.row(j as usize)) {
-                    *u += sigma * (a - b);
-                }
-            }
+            layout.add_differences(start, sigma, &self.w, flow);
             y.copy_from_slice(flow);
             let (edges, weight) = (&layout.edge[places.clone()], &self.weight[places]);
             self.problem.penalty().prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
@@ -150,12 +146,7 @@ impl<'p> PrimalDual<'p> {
         let (loss, d, rho, exact) = (self.problem.loss(), self.problem.dim(), self.rho, self.exact);
         for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
             over.copy_from_slice(w);
-            for (k, row) in w.chunks_exact_mut(d).enumerate() {
-                for end in layout.at_node(start + k) {
-                    let step = tau[start + k] * f64::from(end.sign);
-                    row.iter_mut().zip(u.row(end.edge as usize)).for_each(|(w, u)| *w -= step * u);
-                }
-            }
+            layout.add_divergence(start, |place| -tau[place], u, w);
             let nodes = &layout.node[start..start + w.len() / d];
             match exact {
                 true => loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock()),
@@ -181,11 +172,7 @@ impl<'p> PrimalDual<'p> {
             let mut work = scratch.lock();
             let (before, work) = work.split_at_mut(u.len());
             before.copy_from_slice(u);
-            for (&(i, j), row) in layout.ends[places.clone()].iter().zip(u.chunks_exact_mut(d)) {
-                for ((u, a), b) in row.iter_mut().zip(over.row(i as usize)).zip(over.row(j as usize)) {
-                    *u += sigma * (a - b);
-                }
-            }
+            layout.add_differences(start, sigma, over, u);
             let edges = &layout.edge[places.clone()];
             penalty.prox_conjugate_rows(edges, &weight[places], sigma, u, work);
             u.iter_mut().zip(before.iter()).for_each(|(u, b)| *u = b + rho * (*u - b));

@@ -9,7 +9,7 @@
 
 use super::terms::Terms;
 use crate::graph::Graph;
-use crate::matrix::{Matrix, axpy};
+use crate::matrix::Matrix;
 use crate::parallel::sum_over_blocks;
 use crate::penalty::Penalty;
 use crate::scratch::Scratch;
@@ -65,12 +65,8 @@ impl<'a> Augmented<'a> {
         sum_over_blocks([y.as_mut_slice(), flow.as_mut_slice()], d, |start, [y, flow]| {
             let places = start..start + y.len() / d;
             let u = &u.as_slice()[places.start * d..places.end * d];
-            let rows = y.chunks_exact_mut(d).zip(u.chunks_exact(d));
-            for (&(i, j), (y, u)) in self.layout.ends[places.clone()].iter().zip(rows) {
-                for (((y, u), a), b) in y.iter_mut().zip(u).zip(w.row(i as usize)).zip(w.row(j as usize)) {
-                    *y = u + sigma * (a - b);
-                }
-            }
+            y.copy_from_slice(u);
+            self.layout.add_differences(start, sigma, w, y);
             flow.copy_from_slice(y);
             let (edges, weight) = (&self.layout.edge[places.clone()], &self.weight[places]);
             self.penalty.prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
@@ -98,20 +94,13 @@ impl<'a> Augmented<'a> {
             for (k, g) in gradient.chunks_exact_mut(d).enumerate() {
                 let place = start + k;
                 sum += self.terms.value_and_gradient(place, w.row(place), g);
-                self.add_divergence(flow, place, g);
                 for ((g, w), c) in g.iter_mut().zip(w.row(place)).zip(center.row(place)) {
                     *g += delta * (w - c);
                     sum += 0.5 * delta * (w - c) * (w - c);
                 }
             }
+            self.layout.add_divergence(start, |_| 1.0, flow, gradient);
             sum
         })
-    }
-
-    /// `out <- out + (D' flow)` at a place.
-    pub fn add_divergence(&self, flow: &Matrix, place: usize, out: &mut [f64]) {
-        for end in self.layout.at_node(place) {
-            axpy(f64::from(end.sign), flow.row(end.edge as usize), out);
-        }
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Direct<'a> {
             return false;
         }
         x.iter_mut().zip(point.gradient.as_slice()).for_each(|(x, g)| *x = -g);
-        self.elimination.solve(&self.values, x);
+        self.elimination.solve(&self.values, x, 1);
         x.iter().all(|x| x.is_finite())
     }
 

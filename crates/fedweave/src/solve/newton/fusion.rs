@@ -20,17 +20,13 @@ const STEPS_MAX: usize = 30;
 /// differences it meets.
 const SHARP: f64 = 1e3;
 
-/// Minimises `F` over models that are equal across the `fused` edges, from the means of `w`, until a Newton step
-/// promises less than `decrease_min`. `None` if no edge is fused.
-pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_min: f64) -> Option<Matrix> {
-    let (graph, n, d) = (problem.graph(), problem.nodes(), problem.dim());
-    let partition = Partition::of_edges(graph, |e| fused[e]);
-    if partition.len() == n {
-        return None;
-    }
-    let start = means(w, &partition);
-    let reduced = quotient(problem, &partition);
-    let members = Members::of(&partition, n);
+/// Minimises `F` over models that are equal inside the parts, from the means of `w`, until a Newton step promises less
+/// than `decrease_min`.
+pub fn minimise_fused(problem: &Problem, w: &Matrix, partition: &Partition, decrease_min: f64) -> Matrix {
+    let (n, d) = (problem.nodes(), problem.dim());
+    let start = means(w, partition);
+    let reduced = quotient(problem, partition);
+    let members = Members::of(partition, n);
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
@@ -40,9 +36,19 @@ pub fn minimise_fused(problem: &Problem, w: &Matrix, fused: &[bool], decrease_mi
     newton.minimise_to(decrease_min, STEPS_MAX);
     newton.update(sigma);
     newton.minimise_to(decrease_min, STEPS_MAX);
-    let mut out = Matrix::zeros(n, d);
-    (0..n).for_each(|i| out.row_mut(i).copy_from_slice(newton.w().row(partition.part(i))));
-    Some(out)
+    spread(newton.w(), partition, n)
+}
+
+/// `w` with the models of every part replaced by their mean.
+pub fn averaged(w: &Matrix, partition: &Partition) -> Matrix {
+    spread(&means(w, partition), partition, w.rows())
+}
+
+/// Every node gets the model of its part.
+fn spread(models: &Matrix, partition: &Partition, nodes: usize) -> Matrix {
+    let mut out = Matrix::zeros(nodes, models.cols());
+    (0..nodes).for_each(|i| out.row_mut(i).copy_from_slice(models.row(partition.part(i))));
+    out
 }
 
 /// The mean model of every part.

@@ -1,7 +1,9 @@
 //! The Newton system `(H + delta + sigma D' J D) x = -gradient` of an augmented Lagrangian: by a sparse factor where that is
-//! cheap, otherwise by conjugate gradients preconditioned with the diagonal blocks.
+//! cheap, otherwise by conjugate gradients preconditioned with the diagonal blocks or, where edges are stiffer than nodes,
+//! with the whole network seen from far away.
 
 use super::augmented::{Augmented, Point};
+use super::coupling::Coupling;
 use super::direct::Direct;
 use crate::graph::Graph;
 use crate::linalg::cholesky::{self, INVERSE_MAX, packed_len};
@@ -26,6 +28,11 @@ pub struct System<'a> {
     factor: Vec<f64>,
     shift: Vec<f64>,
     fresh: bool,
+    graph: &'a Graph,
+    curvature: f64,
+    coupling: Planned<Coupling<'a>>,
+    /// The preconditioner is that of the [`Coupling`].
+    stiff: bool,
     // Iterates of conjugate gradients.
     pub x: Matrix,
     r: Matrix,
@@ -37,9 +44,19 @@ pub struct System<'a> {
     pub products: usize,
 }
 
+/// Something that is planned when first needed, if it is affordable.
+enum Planned<T> {
+    Unknown,
+    Known(Option<T>),
+}
+
+/// Edges this much stiffer than nodes ask for the [`Coupling`].
+const STIFF: f64 = 30.0;
+
 impl<'a> System<'a> {
     /// The places are the nodes of the graph; a factorisation is considered if it costs at most `worth` products.
-    pub fn new(a: &Augmented, graph: &'a Graph, worth: f64) -> Self {
+    /// `curvature` is the mean one of the terms.
+    pub fn new(a: &Augmented, graph: &'a Graph, worth: f64, curvature: f64) -> Self {
         let n = graph.nodes();
         let d = a.terms.dim();
         let (hessian_at, hessian) = arena(n, |p| a.terms.hessian_len(p));
@@ -59,6 +76,10 @@ impl<'a> System<'a> {
             factor,
             shift: vec![0.0; n],
             fresh: false,
+            graph,
+            curvature,
+            coupling: Planned::Unknown,
+            stiff: false,
             x: rows(),
             r: rows(),
             z: rows(),
@@ -91,6 +112,10 @@ impl<'a> System<'a> {
             return;
         }
         self.set_shift(a, point);
+        self.stiff = self.set_coupling(a, point);
+        if self.stiff {
+            return;
+        }
         let d = a.terms.dim();
         let (hessian_at, hessian, shift) = (&self.hessian_at, &self.hessian, &self.shift);
         for_pieces(&self.factor_at, &mut self.factor, |place, out| {
@@ -100,6 +125,19 @@ impl<'a> System<'a> {
                 false => a.terms.factor(place, own, shift[place], out, &mut a.scratch.lock()),
             }
         });
+    }
+
+    /// Factors the preconditioner for stiff edges; false if edges are soft or it would cost too much.
+    fn set_coupling(&mut self, a: &Augmented, point: &Point) -> bool {
+        let mean_shift = self.shift.iter().sum::<f64>() / self.shift.len().max(1) as f64;
+        if mean_shift < STIFF * self.curvature {
+            return false;
+        }
+        if let Planned::Unknown = self.coupling {
+            self.coupling = Planned::Known(Coupling::plan(self.graph, a.terms.dim()));
+        }
+        let Planned::Known(Some(coupling)) = &mut self.coupling else { return false };
+        coupling.set(a, point, self.curvature)
     }
 
     /// The edges' share of the diagonal.
@@ -120,11 +158,8 @@ impl<'a> System<'a> {
         let (d, sigma) = (a.terms.dim(), a.sigma);
         for_blocks(flow.as_mut_slice(), d, |start, rows| {
             let places = start..start + rows.len() / d;
-            for (&(i, j), row) in a.layout.ends[places.clone()].iter().zip(rows.chunks_exact_mut(d)) {
-                for ((r, x), y) in row.iter_mut().zip(v.row(i as usize)).zip(v.row(j as usize)) {
-                    *r = sigma * (x - y);
-                }
-            }
+            rows.fill(0.0);
+            a.layout.add_differences(start, sigma, v, rows);
             let y = &point.y.as_slice()[places.start * d..places.end * d];
             let (edges, weight) = (&a.layout.edge[places.clone()], &a.weight[places]);
             a.penalty.jacobian_rows(edges, weight, sigma, y, rows, &mut a.scratch.lock());
@@ -150,21 +185,25 @@ impl<'a> System<'a> {
         let (d, p, flow) = (a.terms.dim(), &self.p, &self.flow);
         let (hessian_at, hessian) = (&self.hessian_at, &self.hessian);
         sum_over_blocks([self.product.as_mut_slice()], d, |start, [product]| {
-            let mut sum = 0.0;
             for (k, out) in product.chunks_exact_mut(d).enumerate() {
                 let (place, v) = (start + k, p.row(start + k));
                 a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
                 axpy(a.delta + a.damping, v, out);
-                a.add_divergence(flow, place, out);
-                sum += dot(out, v);
             }
-            sum
+            a.layout.add_divergence(start, |_| 1.0, flow, product);
+            dot(product, &p.as_slice()[start * d..start * d + product.len()])
         })
     }
 
     /// `z <- M^-1 r` after `x <- x + step p`, `r <- r - step product`; returns `r'z` and `r'r`.
     fn advance(&mut self, a: &Augmented, step: f64) -> (f64, f64) {
         let d = a.terms.dim();
+        if let (true, Planned::Known(Some(coupling))) = (self.stiff, &mut self.coupling) {
+            axpy(step, self.p.as_slice(), self.x.as_mut_slice());
+            axpy(-step, self.product.as_slice(), self.r.as_mut_slice());
+            coupling.solve(&self.r, &mut self.z);
+            return (dot(self.r.as_slice(), self.z.as_slice()), dot(self.r.as_slice(), self.r.as_slice()));
+        }
         let (p, product, shift) = (&self.p, &self.product, &self.shift);
         let (factor_at, factor) = (&self.factor_at, &self.factor);
         let tables = [self.x.as_mut_slice(), self.r.as_mut_slice(), self.z.as_mut_slice()];

@@ -1,0 +1,67 @@
+//! A preconditioner for stiff edges: `(L + h I) (x) I`, with `L` the Laplacian of the edges' mean stiffness and `h` the mean
+//! curvature of the nodes. It knows the whole network and nothing about a single node; the diagonal blocks
+//! know each node and nothing beyond its neighbours. One scalar factor serves all coordinates.
+
+use super::augmented::{Augmented, Point};
+use crate::graph::Graph;
+use crate::linalg::sparse::{Budget, Elimination};
+use crate::matrix::Matrix;
+
+/// What a factorisation and a solution may cost, in products with the matrix of the system.
+const FACTOR_WORTH: f64 = 100.0;
+const SOLVE_WORTH: f64 = 8.0;
+/// Entries of the factor at most.
+const FILL_MAX: f64 = 4e7;
+
+/// The plan and the numbers of the factor. Places are the nodes of the graph.
+pub struct Coupling<'a> {
+    graph: &'a Graph,
+    elimination: Elimination,
+    entries: Vec<f64>,
+    values: Vec<f64>,
+    /// Right-hand sides, coordinate after coordinate.
+    columns: Vec<f64>,
+}
+
+impl<'a> Coupling<'a> {
+    /// `None` if the factor would fill up.
+    pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
+        let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
+        let product = 2.0 * n * size * size + 16.0 * edges * size;
+        let budget = Budget {
+            flops: FACTOR_WORTH * product,
+            fill: (SOLVE_WORTH * product / (4.0 * size)).min(FILL_MAX),
+        };
+        let elimination = Elimination::plan(graph, 1, budget)?;
+        let columns = vec![0.0; graph.nodes() * d];
+        Some(Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns })
+    }
+
+    /// Factors for the point; false if that fails.
+    pub fn set(&mut self, a: &Augmented, point: &Point, curvature: f64) -> bool {
+        let stiffness =
+            |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
+        let stiffness: Vec<f64> = (0..self.graph.edges()).map(stiffness).collect();
+        self.entries.clear();
+        for j in 0..self.graph.nodes() {
+            let ends = self.graph.ends(j);
+            let above = ends.iter().filter(|end| (end.neighbour as usize) < j);
+            self.entries.extend(above.map(|end| -stiffness[end.edge as usize]));
+            let coupled: f64 = ends.iter().map(|end| stiffness[end.edge as usize]).sum();
+            self.entries.push(curvature + a.delta + a.damping + coupled);
+        }
+        self.elimination.factor(&self.entries, &mut self.values)
+    }
+
+    /// `z <- M^-1 r`.
+    pub fn solve(&mut self, r: &Matrix, z: &mut Matrix) {
+        let (n, d) = (r.rows(), r.cols());
+        for i in 0..n {
+            r.row(i).iter().enumerate().for_each(|(k, r)| self.columns[k * n + i] = *r);
+        }
+        self.elimination.solve(&self.values, &mut self.columns, d);
+        for i in 0..n {
+            z.row_mut(i).iter_mut().enumerate().for_each(|(k, z)| *z = self.columns[k * n + i]);
+        }
+    }
+}
