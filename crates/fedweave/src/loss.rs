@@ -104,6 +104,10 @@ pub trait Loss: Send + Sync {
     fn has_rows(&self, node: usize) -> bool;
     /// Entries of scratch space the other functions may need.
     fn work_len(&self) -> usize;
+    /// What a gradient of a node costs on average, in numbers read: decides whether a loop is worth several threads.
+    fn cost(&self) -> usize {
+        4 * self.dim()
+    }
     /// Strong convexity and smoothness of `L_i`.
     fn curvature(&self, node: usize) -> Curvature;
     /// `L_i(w)`.

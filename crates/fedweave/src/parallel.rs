@@ -9,7 +9,8 @@ pub const BLOCK: usize = 128;
 /// Below this many numbers, waking other threads costs more than it brings.
 const SMALL: usize = 1 << 17;
 
-/// Calls `f(first row, rows)` for every block of rows of length `d`.
+/// Calls `f(first row, rows)` for every block of rows of length `d`. Here and below, `cost` is what a row costs, in numbers
+/// read.
 pub fn for_blocks(rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
     if rows.len() < SMALL {
         rows.chunks_mut(BLOCK * d).enumerate().for_each(|(b, rows)| f(b * BLOCK, rows));
@@ -19,8 +20,14 @@ pub fn for_blocks(rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sy
 }
 
 /// Like [`for_blocks`], over two tables of the same shape.
-pub fn for_blocks2(first: &mut [f64], second: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64], &mut [f64]) + Sync) {
-    if first.len() < SMALL {
+pub fn for_blocks2(
+    first: &mut [f64],
+    second: &mut [f64],
+    d: usize,
+    cost: usize,
+    f: impl Fn(usize, &mut [f64], &mut [f64]) + Sync,
+) {
+    if first.len() / d * cost < SMALL {
         let pairs = first.chunks_mut(BLOCK * d).zip(second.chunks_mut(BLOCK * d));
         pairs.enumerate().for_each(|(b, (x, y))| f(b * BLOCK, x, y));
     } else {
@@ -34,6 +41,7 @@ pub fn for_blocks2(first: &mut [f64], second: &mut [f64], d: usize, f: impl Fn(u
 pub fn sum_over_blocks<const N: usize>(
     tables: [&mut [f64]; N],
     d: usize,
+    cost: usize,
     f: impl Fn(usize, [&mut [f64]; N]) -> f64 + Sync,
 ) -> f64 {
     let len = tables.iter().map(|t| t.len()).max().unwrap_or(0);
@@ -48,7 +56,7 @@ pub fn sum_over_blocks<const N: usize>(
         });
         blocks.push((blocks.len() * BLOCK, cut, 0.0));
     }
-    if len < SMALL {
+    if len / d * cost < SMALL {
         return blocks.into_iter().fold(0.0, |sum, (start, cut, _)| sum + f(start, cut));
     }
     blocks.par_iter_mut().for_each(|(start, cut, sum)| *sum = f(*start, cut.each_mut().map(|t| &mut **t)));

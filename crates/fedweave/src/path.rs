@@ -167,7 +167,7 @@ fn solve_at(
 /// The clusters; where there is one model per component, no tolerance is needed to see it.
 fn partition(problem: &Problem, solution: &Solution, predictor: &Predictor, watch: &dyn PathWatch) -> Partition {
     if predictor.one_model(problem.lambda()).is_some() {
-        return Partition::components(problem.graph()).by_size();
+        return problem.components().by_size();
     }
     let models = watch.models(&solution.w);
     clusters(problem, models.as_ref().unwrap_or(&solution.w), &solution.u).partition

@@ -1,7 +1,10 @@
 //! The plus sign: `F(w) = sum_i L_i(w_i) + lambda * sum_e A_e * phi(w_{e+} - w_{e-})`.
 
+use std::sync::OnceLock;
+
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::graph::partition::Partition;
 use crate::loss::Loss;
 use crate::matrix::{Matrix, norm2};
 use crate::parallel::ordered_sum;
@@ -17,6 +20,7 @@ pub struct Problem {
     penalty: Box<dyn Penalty>,
     lambda: f64,
     weights: Vec<f64>,
+    components: OnceLock<Partition>,
 }
 
 impl Problem {
@@ -29,7 +33,8 @@ impl Problem {
             return Err(Error::Size { what: "parameters of a node", expected: 1, found: 0 });
         }
         penalty.check(graph.edges(), loss.dim())?;
-        let mut problem = Problem { graph, loss, penalty, lambda: 0.0, weights: Vec::new() };
+        let mut problem =
+            Problem { graph, loss, penalty, lambda: 0.0, weights: Vec::new(), components: OnceLock::new() };
         problem.set_lambda(lambda)?;
         Ok(problem)
     }
@@ -73,6 +78,11 @@ impl Problem {
         &*self.penalty
     }
 
+    /// The connected components of the graph, computed when first asked for.
+    pub fn components(&self) -> &Partition {
+        self.components.get_or_init(|| Partition::components(&self.graph))
+    }
+
     /// `lambda`.
     pub fn lambda(&self) -> f64 {
         self.lambda
@@ -105,7 +115,7 @@ impl Problem {
 
     /// `sum_i L_i(w_i)`.
     pub fn total_loss(&self, w: &Matrix) -> f64 {
-        ordered_sum(self.nodes(), 16 * self.dim(), |i| self.loss.value(i, w.row(i)))
+        ordered_sum(self.nodes(), self.loss.cost(), |i| self.loss.value(i, w.row(i)))
     }
 
     /// `lambda * sum_e A_e phi(w_i - w_j)`.

@@ -285,6 +285,10 @@ impl Loss for Kinked {
         9 * self.dim() + 7 * self.rows.rows_max() + self.rows.factor_len_max()
     }
 
+    fn cost(&self) -> usize {
+        self.dim() * (self.rows.data.len() / self.nodes().max(1))
+    }
+
     fn curvature(&self, node: usize) -> Curvature {
         let mu = if self.has_rows(node) { self.rows.twice_ridge_extremes().0 } else { 0.0 };
         Curvature { mu, beta: if self.has_rows(node) { f64::INFINITY } else { 0.0 } }

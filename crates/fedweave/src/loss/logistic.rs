@@ -25,7 +25,8 @@ impl Pointwise for Logistic {
     }
 
     fn curvature(&self, s: f64, _y: f64) -> f64 {
-        sigmoid(s) * sigmoid(-s)
+        let e = (-s.abs()).exp();
+        e / ((1.0 + e) * (1.0 + e))
     }
 
     fn curvature_bounds(&self) -> (f64, f64) {

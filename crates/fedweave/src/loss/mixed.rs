@@ -54,6 +54,10 @@ impl Loss for Mixed {
         self.families.iter().map(|f| f.work_len()).max().unwrap_or(0)
     }
 
+    fn cost(&self) -> usize {
+        self.families.iter().map(|f| f.cost()).max().unwrap_or(0)
+    }
+
     fn curvature(&self, node: usize) -> Curvature {
         self.of(node).curvature(node)
     }

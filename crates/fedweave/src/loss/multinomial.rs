@@ -68,6 +68,10 @@ impl Loss for Multinomial {
         6 * self.dim() + self.classes + 2 * cholesky::packed_len(self.dim())
     }
 
+    fn cost(&self) -> usize {
+        8 * self.dim() * (self.rows.data.len() / self.nodes().max(1))
+    }
+
     /// The Hessian of the log-partition function has eigenvalues between 0 and 1/2.
     fn curvature(&self, node: usize) -> Curvature {
         if !self.has_rows(node) {

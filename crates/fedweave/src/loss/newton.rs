@@ -60,7 +60,6 @@ pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64]
             }
             last = residual;
             axpy(-1.0, step, z);
-            value = objective(z);
         } else {
             match backtrack(&objective, z, step, trial, value, decrement) {
                 Some(lower) => value = lower,

@@ -35,6 +35,9 @@ pub trait Pointwise: Send + Sync + 'static {
     fn curvature_bounds(&self) -> (f64, f64);
 }
 
+/// What an exponential costs, in numbers read.
+const TRANSCENDENTAL: usize = 20;
+
 /// The loss of all nodes with pointwise loss `P`.
 #[derive(Debug, Clone)]
 pub struct Smooth<P> {
@@ -87,6 +90,11 @@ impl<P: Pointwise> Loss for Smooth<P> {
 
     fn work_len(&self) -> usize {
         6 * self.dim() + 2 * self.rows.rows_max() + self.rows.factor_len_max() + self.rows.hessian_len_max()
+    }
+
+    fn cost(&self) -> usize {
+        let (d, rows) = (self.dim(), self.rows.data.len() / self.nodes().max(1));
+        if P::QUADRATIC { d * rows.min(d) } else { rows * (d + TRANSCENDENTAL) }
     }
 
     fn curvature(&self, node: usize) -> Curvature {

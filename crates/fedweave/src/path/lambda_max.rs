@@ -17,7 +17,6 @@ use super::pooled::{Pooled, pooled};
 use crate::cluster::clusters;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::graph::partition::Partition;
 use crate::loss::{Family, Loss, LossOptions};
 use crate::matrix::{Matrix, dot};
 use crate::problem::Problem;
@@ -158,7 +157,7 @@ fn needed(problem: &Problem, flows: &mut Matrix, demand: &Matrix) -> f64 {
 
 /// Without gradients (losses with kinks): solves the problem itself and counts clusters.
 fn by_looking(problem: &mut Problem, width: f64, watch: &mut dyn FnMut(&Record) -> Watch) -> Result<Bracket> {
-    let mut look = Look { components: Partition::components(problem.graph()).len(), start: None, rounds: 0 };
+    let mut look = Look { components: problem.components().len(), start: None, rounds: 0 };
     let (mut below, mut above) = (1.0, 1.0);
     if look.agree(problem, above, watch)? {
         while look.goes_on() && look.agree(problem, 0.25 * below, watch)? {

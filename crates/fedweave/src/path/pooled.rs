@@ -1,6 +1,5 @@
 //! One model per connected component: the minimiser of the pooled loss, and what every node would rather do there.
 
-use crate::graph::partition::Partition;
 use crate::matrix::{Matrix, axpy, norm2};
 use crate::problem::Problem;
 use crate::solve::newton::minimise_fused;
@@ -26,8 +25,8 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
     if !loss.has_hessian() {
         return found;
     }
-    let components = Partition::components(problem.graph());
-    found.w = minimise_fused(problem, &found.w, &components, 0.0);
+    let components = problem.components();
+    found.w = minimise_fused(problem, &found.w, components, 0.0);
     let sizes = components.sizes();
     let (mut mean, mut size) = (Matrix::zeros(components.len(), d), vec![0.0; components.len()]);
     for i in (0..n).filter(|&i| sizes[components.part(i)] > 1) {

@@ -6,7 +6,7 @@
 use super::newton::{averaged, minimise_fused};
 use super::tail::Tail;
 use super::{Choice, Record, Settings, Solution, Status, Watch};
-use crate::certificate::{self, Kkt};
+use crate::certificate::{self, Evidence, Kkt};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -178,7 +178,8 @@ impl<'a> Judge<'a> {
         if !objective.is_finite() && self.w.is_some() {
             return Some(Status::Diverged);
         }
-        self.kkt = certificate::kkt(problem, &sight.w, &sight.flow, objective);
+        let evidence = Evidence::new(problem, &sight.w, &sight.flow, objective);
+        self.kkt = evidence.kkt();
         self.step_ratio = sight.step_ratio;
         // Kinks need exact flows to prove anything worth having; otherwise gaps are like squares of residuals.
         let residual = self.kkt.residual();
@@ -186,8 +187,7 @@ impl<'a> Judge<'a> {
             true => residual <= NEAR * self.settings.tolerance.sqrt() || self.history.len() % 8 == 7,
             false => residual <= self.promising,
         };
-        let bound = || certificate::bound(problem, &sight.w, &sight.flow, objective);
-        let bound = worthwhile.then(bound).flatten();
+        let bound = worthwhile.then(|| evidence.bound()).flatten();
         self.proves = bound.is_some();
         if let Some(gap) = bound {
             self.raw_lower = self.raw_lower.max(objective - gap);

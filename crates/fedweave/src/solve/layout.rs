@@ -78,10 +78,8 @@ impl Layout {
 
     /// `rows_i <- rows_i + c_i (D' u)_i` for the nodes at `start` and after.
     pub fn add_divergence(&self, start: usize, c: impl Fn(usize) -> f64, u: &Matrix, rows: &mut [f64]) {
-        let d = u.cols();
-        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
-            by_dim!(d, add_flows(self.at_node(start + k), c(start + k), u.as_slice(), row));
-        }
+        let c = &c;
+        by_dim!(u.cols(), add_divergence(self, start, c, u, rows));
     }
 
     /// Rows of nodes or edges in their places.
@@ -99,6 +97,7 @@ impl Layout {
     }
 }
 
+#[inline(always)]
 fn add_differences<const D: usize>(ends: &[(u32, u32)], c: f64, v: &[f64], d: usize, rows: &mut [f64]) {
     let d = known::<D>(d);
     for (&(i, j), row) in ends.iter().zip(rows.chunks_exact_mut(d)) {
@@ -106,6 +105,20 @@ fn add_differences<const D: usize>(ends: &[(u32, u32)], c: f64, v: &[f64], d: us
         for k in 0..d {
             row[k] += c * (a[k] - b[k]);
         }
+    }
+}
+
+#[inline(always)]
+fn add_divergence<const D: usize>(
+    layout: &Layout,
+    start: usize,
+    c: &impl Fn(usize) -> f64,
+    u: &Matrix,
+    rows: &mut [f64],
+) {
+    let d = known::<D>(u.cols());
+    for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+        add_flows::<D>(layout.at_node(start + k), c(start + k), u.as_slice(), row);
     }
 }
 

@@ -81,7 +81,7 @@ impl<'p> PrimalDual<'p> {
     pub fn sight(&self) -> Sight {
         let (layout, d, sigma) = (&self.layout, self.problem.dim(), self.sigma());
         let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
-        for_blocks2(flow.as_mut_slice(), &mut y, d, |start, flow, y| {
+        for_blocks2(flow.as_mut_slice(), &mut y, d, d, |start, flow, y| {
             let places = start..start + flow.len() / d;
             layout.add_differences(start, sigma, &self.w, flow);
             y.copy_from_slice(flow);
@@ -144,7 +144,8 @@ impl<'p> PrimalDual<'p> {
     pub fn update_nodes(&mut self) {
         let (layout, u, tau, prepared, scratch) = (&self.layout, &self.u, &self.tau, &self.prepared, &self.scratch);
         let (loss, d, rho, exact) = (self.problem.loss(), self.problem.dim(), self.rho, self.exact);
-        for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, |start, w, over| {
+        let cost = d + loss.cost();
+        for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, cost, |start, w, over| {
             over.copy_from_slice(w);
             layout.add_divergence(start, |place| -tau[place], u, w);
             let nodes = &layout.node[start..start + w.len() / d];

@@ -7,7 +7,7 @@ use super::judge::{Judge, Sight};
 use super::newton::{EXACT, Losses, Newton};
 use super::second_order::PROXIMAL;
 use super::{Choice, Settings, Solution, Start, first_order};
-use crate::certificate;
+use crate::certificate::Evidence;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
@@ -59,7 +59,7 @@ pub fn run(
         let objective = problem.objective(&w);
         let node_gap =
             |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| problem.loss().fenchel_gap_at(i, w, v, &beta, work);
-        if let Some(gap) = certificate::bound_with(problem, &w, &u, objective, node_gap) {
+        if let Some(gap) = Evidence::new(problem, &w, &u, objective).bound_with(node_gap) {
             judge.offer_bound(&u, objective - gap);
         }
         let sight = sight(&w, &u, sigma, start.step_ratio);

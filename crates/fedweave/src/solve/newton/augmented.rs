@@ -62,7 +62,7 @@ impl<'a> Augmented<'a> {
 
     fn evaluate_edges(&self, w: &Matrix, u: &Matrix, y: &mut Matrix, flow: &mut Matrix) -> f64 {
         let (d, sigma) = (self.terms.dim(), self.sigma);
-        sum_over_blocks([y.as_mut_slice(), flow.as_mut_slice()], d, |start, [y, flow]| {
+        sum_over_blocks([y.as_mut_slice(), flow.as_mut_slice()], d, d, |start, [y, flow]| {
             let places = start..start + y.len() / d;
             let u = &u.as_slice()[places.start * d..places.end * d];
             y.copy_from_slice(u);
@@ -89,7 +89,7 @@ impl<'a> Augmented<'a> {
 
     fn evaluate_nodes(&self, w: &Matrix, center: &Matrix, flow: &Matrix, gradient: &mut Matrix) -> f64 {
         let (d, delta) = (self.terms.dim(), self.delta);
-        sum_over_blocks([gradient.as_mut_slice()], d, |start, [gradient]| {
+        sum_over_blocks([gradient.as_mut_slice()], d, d + self.terms.cost(), |start, [gradient]| {
             let mut sum = 0.0;
             for (k, g) in gradient.chunks_exact_mut(d).enumerate() {
                 let place = start + k;

@@ -28,10 +28,8 @@ impl<'a> Coupling<'a> {
     pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
         let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
         let product = 2.0 * n * size * size + 16.0 * edges * size;
-        let budget = Budget {
-            flops: FACTOR_WORTH * product,
-            fill: (SOLVE_WORTH * product / (4.0 * size)).min(FILL_MAX),
-        };
+        let budget =
+            Budget { flops: FACTOR_WORTH * product, fill: (SOLVE_WORTH * product / (4.0 * size)).min(FILL_MAX) };
         let elimination = Elimination::plan(graph, 1, budget)?;
         let columns = vec![0.0; graph.nodes() * d];
         Some(Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns })

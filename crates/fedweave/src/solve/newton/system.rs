@@ -184,7 +184,7 @@ impl<'a> System<'a> {
         Self::edge_product(a, point, &self.p, &mut self.flow);
         let (d, p, flow) = (a.terms.dim(), &self.p, &self.flow);
         let (hessian_at, hessian) = (&self.hessian_at, &self.hessian);
-        sum_over_blocks([self.product.as_mut_slice()], d, |start, [product]| {
+        sum_over_blocks([self.product.as_mut_slice()], d, d * d, |start, [product]| {
             for (k, out) in product.chunks_exact_mut(d).enumerate() {
                 let (place, v) = (start + k, p.row(start + k));
                 a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
@@ -207,7 +207,7 @@ impl<'a> System<'a> {
         let (p, product, shift) = (&self.p, &self.product, &self.shift);
         let (factor_at, factor) = (&self.factor_at, &self.factor);
         let tables = [self.x.as_mut_slice(), self.r.as_mut_slice(), self.z.as_mut_slice()];
-        let rz = sum_over_blocks(tables, d, |start, [x, r, z]| {
+        let rz = sum_over_blocks(tables, d, d * d, |start, [x, r, z]| {
             let (rows, mut work) = (start * d..start * d + x.len(), a.scratch.lock());
             axpy(step, &p.as_slice()[rows.clone()], x);
             axpy(-step, &product.as_slice()[rows], r);
@@ -223,7 +223,7 @@ impl<'a> System<'a> {
             }
             dot(r, z)
         });
-        let rr = sum_over_blocks([self.r.as_mut_slice()], d, |_, [r]| dot(r, r));
+        let rr = sum_over_blocks([self.r.as_mut_slice()], d, d, |_, [r]| dot(r, r));
         (rz, rr)
     }
 

@@ -11,6 +11,7 @@ use crate::scratch::Scratch;
 pub trait Terms: Sync {
     fn dim(&self) -> usize;
     fn work_len(&self) -> usize;
+    fn cost(&self) -> usize;
     fn is_quadratic(&self) -> bool;
     /// The value; `out` gets the gradient.
     fn value_and_gradient(&self, place: usize, w: &[f64], out: &mut [f64]) -> f64;
@@ -51,6 +52,10 @@ impl Terms for Losses<'_> {
 
     fn work_len(&self) -> usize {
         self.0.work_len()
+    }
+
+    fn cost(&self) -> usize {
+        self.0.cost()
     }
 
     fn is_quadratic(&self) -> bool {
@@ -204,6 +209,13 @@ impl Terms for Fused<'_> {
     fn work_len(&self) -> usize {
         let len = |i: &u32| self.loss.hessian_len(*i as usize);
         self.loss.work_len() + self.members.nodes.iter().map(len).max().unwrap_or(0)
+    }
+
+    fn cost(&self) -> usize {
+        match self.expansion {
+            Some(_) => packed_len(self.dim()),
+            None => self.loss.cost() * self.members.nodes.len() / self.members.parts().max(1),
+        }
     }
 
     fn is_quadratic(&self) -> bool {
