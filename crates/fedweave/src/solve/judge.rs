@@ -29,6 +29,8 @@ pub struct Sight {
 const PROMISING: f64 = 100.0;
 /// ... and otherwise each time the number of iterations has doubled.
 const FIRST_CORRECTION: usize = 60;
+/// A correction costs about as much as so many iterations.
+const CORRECTION_COST: f64 = 500.0;
 /// Edges are stiffer than nodes in the first correction by this factor ...
 const STIFF: f64 = 1000.0;
 /// ... and in every further one by this: more exact, and more work ...
@@ -38,7 +40,7 @@ const STIFF_MAX: f64 = 1e4;
 /// A bound is computed when the residual is this many times the root of the tolerance.
 const NEAR: f64 = 100.0;
 /// Parameters of all nodes up to which a correction costs next to nothing.
-const SMALL: usize = 3000;
+const SMALL: usize = 1000;
 /// Gaps this many times larger than allowed are far away.
 const FAR: f64 = 30.0;
 /// Most steps of conjugate gradients for one correction.
@@ -259,8 +261,12 @@ impl<'a> Judge<'a> {
         // Models that no longer improve wait for nothing but a proof.
         let settled = self.objective_before - self.objective <= self.allowed();
         let due = if settled { 0.65 } else { 1.0 } * self.next_correction as f64;
-        let wait = self.proves || (iteration as f64) < due;
-        if last || std::mem::take(&mut self.warm) || (far && (near || !wait)) {
+        let due = match self.proves {
+            // Flows that prove something get better by themselves, unless that takes too long.
+            true => near && self.tail().is_some_and(|tail| tail > CORRECTION_COST),
+            false => near || iteration as f64 >= due,
+        };
+        if last || std::mem::take(&mut self.warm) || (far && due) {
             self.correct_now(iteration, flow, sigma);
             let missing = self.gap_over_allowed().map_or(0.3, |missing| missing.powf(-0.5).clamp(0.1, 0.7));
             self.promising = residual * missing;
