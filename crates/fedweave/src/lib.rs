@@ -27,6 +27,7 @@
 //! # Ok::<(), fedweave::Error>(())
 //! ```
 
+pub mod accounting;
 pub mod baseline;
 pub mod certificate;
 pub mod cluster;

@@ -102,6 +102,8 @@ pub trait Loss: Send + Sync {
     fn dim(&self) -> usize;
     /// False for a node without rows, whose loss is zero.
     fn has_rows(&self, node: usize) -> bool;
+    /// Number of rows of a node, also of those with weight zero.
+    fn row_count(&self, node: usize) -> usize;
     /// Entries of scratch space the other functions may need.
     fn work_len(&self) -> usize;
     /// Strong convexity and smoothness of `L_i`.

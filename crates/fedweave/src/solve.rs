@@ -3,12 +3,15 @@
 //! There is no clock here: whoever calls may look at one in [`Watch`] and ask the loop to stop.
 
 mod attained;
+mod descent;
+mod fedgd;
 mod first_order;
 mod judge;
 pub(crate) mod layout;
 mod local;
 pub(crate) mod newton;
 mod primal_dual;
+mod rounds;
 mod second_order;
 mod softened;
 mod step_ratio;
@@ -18,9 +21,11 @@ use crate::matrix::Matrix;
 use crate::problem::Problem;
 
 pub use attained::nodes_without_minimiser;
+pub use fedgd::FedGd;
 use judge::{Judge, Sight};
 pub use local::minimise_local;
 pub use primal_dual::PrimalDual;
+pub use rounds::{History, Method, RoundRecord, run_rounds, run_rounds_until};
 
 /// When to stop and how to step.
 #[derive(Debug, Clone, PartialEq)]

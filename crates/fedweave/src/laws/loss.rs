@@ -300,6 +300,9 @@ mod tests {
             fn has_rows(&self, node: usize) -> bool {
                 self.0.has_rows(node)
             }
+            fn row_count(&self, node: usize) -> usize {
+                self.0.row_count(node)
+            }
             fn work_len(&self) -> usize {
                 self.0.work_len()
             }

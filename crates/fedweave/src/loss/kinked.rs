@@ -281,6 +281,10 @@ impl Loss for Kinked {
         self.rows.has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
+    }
+
     fn work_len(&self) -> usize {
         9 * self.dim() + 7 * self.rows.rows_max() + self.rows.factor_len_max()
     }

@@ -50,6 +50,10 @@ impl Loss for Mixed {
         self.of(node).has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.of(node).row_count(node)
+    }
+
     fn work_len(&self) -> usize {
         self.families.iter().map(|f| f.work_len()).max().unwrap_or(0)
     }

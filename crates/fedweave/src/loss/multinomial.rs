@@ -64,6 +64,10 @@ impl Loss for Multinomial {
         self.rows.has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
+    }
+
     fn work_len(&self) -> usize {
         6 * self.dim() + self.classes + 2 * cholesky::packed_len(self.dim())
     }

@@ -52,6 +52,10 @@ impl Loss for Point {
         self.rows.has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
+    }
+
     fn work_len(&self) -> usize {
         4 * self.dim()
     }

@@ -85,6 +85,10 @@ impl<P: Pointwise> Loss for Smooth<P> {
         self.rows.has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
+    }
+
     fn work_len(&self) -> usize {
         6 * self.dim() + 2 * self.rows.rows_max() + self.rows.factor_len_max() + self.rows.hessian_len_max()
     }
