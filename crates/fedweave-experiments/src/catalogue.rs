@@ -1,10 +1,41 @@
 //! Every experiment by name, with what the paper says.
 
-use crate::{Experiment, Run, book_exercise_5, book_fmi};
+use crate::{Experiment, Run, book_exercise_5, book_fmi, gtv_chain, gtv_failures, gtv_table1};
 
 /// All of them, paper by paper.
 pub fn all() -> Vec<Experiment> {
-    [book()].concat()
+    [gtv(), book()].concat()
+}
+
+/// Y. SarcheshmehPour, Y. Tian, L. Zhang and A. Jung, *Clustered Federated Learning via Generalized Total Variation
+/// Minimization*.
+fn gtv() -> Vec<Experiment> {
+    vec![
+        entry(
+            "gtv-table1",
+            "GTV paper, Table I",
+            "with fewer rows than features Algorithm 1 finds the weights of both clusters; IFCA and FedAvg do not",
+            gtv_table1::run,
+        ),
+        entry(
+            "gtv-fig3",
+            "GTV paper, Fig. 3",
+            "chain without noise: error against lambda for label rates rho and boundary weights epsilon",
+            gtv_chain::figure_3,
+        ),
+        entry(
+            "gtv-fig4",
+            "GTV paper, Fig. 4",
+            "chain with noise sigma: error against lambda, rows at 60 % of the nodes",
+            gtv_chain::figure_4,
+        ),
+        entry(
+            "gtv-failures",
+            "GTV paper, section VI-A",
+            "Algorithm 1 learns good models also where the local datasets of many nodes are missing",
+            gtv_failures::run,
+        ),
+    ]
 }
 
 /// A. Jung, *Federated Learning: From Theory to Practice*, and its assignments.

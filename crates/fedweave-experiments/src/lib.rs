@@ -11,8 +11,12 @@
 mod book_exercise_5;
 mod book_fmi;
 mod catalogue;
+mod gtv_chain;
+mod gtv_failures;
+mod gtv_table1;
 mod measure;
 mod outcome;
+mod spread;
 mod write;
 
 use fedweave_io::IoError;
