@@ -205,7 +205,8 @@ pub fn figure_4(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
             short(first),
             noisy[0].lambda,
             short(least.mean()),
-            least.lambda
+            least.lambda,
+            short(last)
         );
         let holds = least.mean() < 0.5 * first && least.mean() < last;
         found.checks.push(Check::new(

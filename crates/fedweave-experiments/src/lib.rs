@@ -11,11 +11,14 @@
 mod book_exercise_5;
 mod book_fmi;
 mod catalogue;
+mod cc_accuracy;
+mod ellipses;
 mod gtv_chain;
 mod gtv_failures;
 mod gtv_table1;
 mod measure;
 mod outcome;
+mod recover;
 mod spread;
 mod write;
 
