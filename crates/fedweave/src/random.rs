@@ -18,6 +18,9 @@ pub(crate) enum Purpose {
     LocalData,
     HeldOutRows,
     Shuffle,
+    Batches,
+    Delays,
+    Subsets,
 }
 
 /// Stream `index` (usually a node) of a purpose.
