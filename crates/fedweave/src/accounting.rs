@@ -24,8 +24,13 @@ impl Traffic {
 
     /// Node `from` sends `messages` messages of `numbers` numbers each.
     pub fn send(&mut self, from: usize, messages: usize, numbers: usize) {
+        self.send_numbers(from, messages, messages * numbers);
+    }
+
+    /// Node `from` sends `messages` messages of `numbers` numbers in all.
+    pub fn send_numbers(&mut self, from: usize, messages: usize, numbers: usize) {
         self.messages += messages as u64;
-        self.sent[from] += NUMBER * (messages * numbers) as u64;
+        self.sent[from] += NUMBER * numbers as u64;
     }
 
     /// The server sends `messages` messages of `numbers` numbers each.

@@ -19,6 +19,9 @@ pub enum Purpose {
     LocalData,
     HeldOutRows,
     Shuffle,
+    Batches,
+    Delays,
+    Subsets,
     // Experiments count from 64: what is added above does not change their numbers.
     Points = 64,
     PointsOfUsers,

@@ -70,6 +70,10 @@ impl Loss for Mixed {
         self.of(node).gradient(node, w, out);
     }
 
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        self.of(node).batch_gradient(node, batch, w, out);
+    }
+
     fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
         self.of(node).value_and_gradient(node, w, out)
     }

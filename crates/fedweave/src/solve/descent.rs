@@ -1,19 +1,79 @@
-//! What gradient methods share: the gradient of `F` at one node, and steps that the theory allows.
+//! What gradient methods share: an iterate and its gradient, the gradient of the penalty at one node, and steps that the
+//! theory allows.
 
-use crate::accounting::Traffic;
+use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::graph::End;
 use crate::matrix::Matrix;
-use crate::parallel::ordered_fold;
+use crate::parallel::{for_blocks, ordered_fold};
 use crate::problem::Problem;
+use crate::scratch::Scratch;
 
-/// `out <- out + sum_j grad (lambda A_ij phi)(w_i - w_j)` with the neighbours' models as `other` has them; `work` holds
-/// at least `5 d` entries.
+/// An iterate, its gradient, and room for the next one.
+pub struct Descent<'p> {
+    /// The problem.
+    pub problem: &'p Problem,
+    /// The models.
+    pub w: Matrix,
+    /// The models to be.
+    pub next: Matrix,
+    /// `grad F(w)`, or an estimate.
+    pub gradient: Matrix,
+    /// What was sent and computed so far.
+    pub traffic: Traffic,
+    scratch: Scratch,
+}
+
+impl<'p> Descent<'p> {
+    /// Starts at zero.
+    pub fn new(problem: &'p Problem) -> Self {
+        let (n, d) = (problem.nodes(), problem.dim());
+        let zeros = || Matrix::zeros(n, d);
+        let (w, next, gradient) = (zeros(), zeros(), zeros());
+        Descent { problem, w, next, gradient, traffic: Traffic::new(n), scratch: Scratch::new(5 * d) }
+    }
+
+    /// `gradient <- local(i, w_i) + pull of the neighbours` at all nodes; `local` writes the gradient of `L_i`.
+    pub fn compute_gradient(&mut self, local: impl Fn(usize, &[f64], &mut [f64]) + Sync) {
+        let (problem, w, scratch) = (self.problem, &self.w, &self.scratch);
+        let d = problem.dim();
+        for_blocks(self.gradient.as_mut_slice(), d, |start, rows| {
+            let mut work = scratch.lock();
+            for (k, out) in rows.chunks_exact_mut(d).enumerate() {
+                let node = start + k;
+                local(node, w.row(node), out);
+                add_pull(problem, node, w.row(node), |_, end| w.row(end.neighbour as usize), out, &mut work);
+            }
+        });
+        self.traffic.compute(work::coupling(problem));
+    }
+
+    /// `next <- after(w - step * gradient)`, node by node.
+    pub fn move_by(&mut self, step: f64, after: impl Fn(&mut [f64]) + Sync) {
+        let (w, gradient, d) = (&self.w, &self.gradient, self.problem.dim());
+        for_blocks(self.next.as_mut_slice(), d, |start, rows| {
+            let from = start * d..start * d + rows.len();
+            let old = w.as_slice()[from.clone()].iter().zip(&gradient.as_slice()[from]);
+            rows.iter_mut().zip(old).for_each(|(next, (w, g))| *next = w - step * g);
+            rows.chunks_exact_mut(d).for_each(&after);
+        });
+        self.traffic.compute(2.0 * self.w.as_slice().len() as f64);
+    }
+
+    /// `w <- next`; the round is over.
+    pub fn accept(&mut self) {
+        std::mem::swap(&mut self.w, &mut self.next);
+        self.traffic.end_round();
+    }
+}
+
+/// `out <- out + sum_j grad (lambda A_ij phi)(w_i - w_j)` with the model of the neighbour at each place of the node's ends
+/// as `other` has it; `work` holds at least `5 d` entries.
 pub fn add_pull<'w>(
     problem: &Problem,
     node: usize,
     own: &[f64],
-    other: impl Fn(&End) -> &'w [f64],
+    other: impl Fn(usize, &End) -> &'w [f64],
     out: &mut [f64],
     work: &mut [f64],
 ) {
@@ -21,9 +81,9 @@ pub fn add_pull<'w>(
         return;
     }
     let (t, work) = work.split_at_mut(own.len());
-    for end in problem.graph().ends(node) {
+    for (place, end) in problem.graph().ends(node).iter().enumerate() {
         let edge = end.edge as usize;
-        t.iter_mut().zip(own).zip(other(end)).for_each(|((t, a), b)| *t = a - b);
+        t.iter_mut().zip(own).zip(other(place, end)).for_each(|((t, a), b)| *t = a - b);
         // Penalties are even, so the pull does not depend on the orientation of the edge.
         problem.penalty().gradient(edge, problem.edge_weights()[edge], t, work);
         out.iter_mut().zip(t.iter()).for_each(|(o, t)| *o += t);

@@ -1,21 +1,22 @@
 //! Federated gradient descent (Algorithm 5.1 of the book), for any differentiable loss and smooth penalty:
 //!
 //! ```text
-//! w_i+ = w_i - eta * ( grad L_i(w_i) + sum_j grad (lambda A_ij phi)(w_i - w_j) )
+//! w_i+ = P( w_i - eta * ( grad L_i(w_i) + sum_j grad (lambda A_ij phi)(w_i - w_j) ) )
 //! ```
 //!
-//! The default step is `1 / (max_i beta_i + 4 lambda d_max)`. Where a loss has no smoothness constant (Poisson) the step
-//! is found by backtracking on the objective: it halves until the decrease is at least half of what the gradient promises,
-//! and grows a little after every round.
+//! with `P` the projection onto a [`Constraint`], where there is one (projected gradient descent, section 4.6). The default
+//! step is `1 / (max_i beta_i + 4 lambda d_max)`. Where a loss has no smoothness constant (Poisson) the step is found by
+//! backtracking on the objective: it halves until `F(w+) <= F(w) + g'(w+ - w) + |w+ - w|^2 / (2 eta)`, which holds for every
+//! step that is short enough, and grows a little after every round.
 
-use super::descent::{add_pull, check_smooth, check_step, exchange_models, safe_step};
+use super::descent::{Descent, check_smooth, check_step, exchange_models, safe_step};
+use super::projected::Constraint;
 use super::rounds::Method;
 use crate::accounting::{Traffic, work};
 use crate::error::Result;
-use crate::matrix::{Matrix, dot};
-use crate::parallel::{for_blocks, ordered_sum};
+use crate::matrix::Matrix;
+use crate::parallel::ordered_sum;
 use crate::problem::Problem;
-use crate::scratch::Scratch;
 
 /// First step of a backtracking search, and its growth after a round.
 const FIRST: f64 = 1.0;
@@ -25,14 +26,10 @@ const HALVINGS_MAX: usize = 200;
 
 /// Synchronous gradient descent over the edges of the graph.
 pub struct FedGd<'p> {
-    problem: &'p Problem,
-    w: Matrix,
-    next: Matrix,
-    gradient: Matrix,
+    at: Descent<'p>,
+    constraint: Option<Constraint>,
     step: f64,
     backtracks: bool,
-    traffic: Traffic,
-    scratch: Scratch,
 }
 
 impl<'p> FedGd<'p> {
@@ -43,22 +40,26 @@ impl<'p> FedGd<'p> {
             Some(step) => Some(check_step(step)?),
             None => safe_step(problem),
         };
-        let (n, d) = (problem.nodes(), problem.dim());
-        Ok(FedGd {
-            problem,
-            w: Matrix::zeros(n, d),
-            next: Matrix::zeros(n, d),
-            gradient: Matrix::zeros(n, d),
-            step: safe.unwrap_or(FIRST),
-            backtracks: safe.is_none(),
-            traffic: Traffic::new(n),
-            scratch: Scratch::new(5 * d),
-        })
+        let (step, backtracks) = (safe.unwrap_or(FIRST), safe.is_none());
+        Ok(FedGd { at: Descent::new(problem), constraint: None, step, backtracks })
     }
 
-    /// The same from other models.
+    /// The same with every model kept in a convex set.
+    pub fn projected(problem: &'p Problem, step: Option<f64>, constraint: Constraint) -> Result<Self> {
+        check_smooth(problem, "projected-gradient")?;
+        constraint.check()?;
+        let mut method = FedGd { constraint: Some(constraint), ..FedGd::new(problem, step)? };
+        let zero = method.at.w.clone();
+        method = method.starting_at(&zero);
+        Ok(method)
+    }
+
+    /// The same from other models (or the nearest that the constraint allows).
     pub fn starting_at(mut self, w: &Matrix) -> Self {
-        self.w.clone_from(w);
+        self.at.w.clone_from(w);
+        if let Some(constraint) = &self.constraint {
+            self.at.w.as_mut_slice().chunks_exact_mut(w.cols()).for_each(|row| constraint.project(row));
+        }
         self
     }
 
@@ -67,76 +68,62 @@ impl<'p> FedGd<'p> {
         self.step
     }
 
-    fn compute_gradient(&mut self) {
-        let (problem, w, scratch) = (self.problem, &self.w, &self.scratch);
-        let d = problem.dim();
-        for_blocks(self.gradient.as_mut_slice(), d, |start, rows| {
-            let mut work = scratch.lock();
-            for (k, out) in rows.chunks_exact_mut(d).enumerate() {
-                let node = start + k;
-                problem.loss().gradient(node, w.row(node), out);
-                add_pull(problem, node, w.row(node), |end| w.row(end.neighbour as usize), out, &mut work);
-            }
-        });
-        let flops = work::of_all(problem.loss(), work::gradient) + work::coupling(problem);
-        self.traffic.compute(flops);
-    }
-
-    /// `next <- w - step * gradient`.
     fn move_by(&mut self, step: f64) {
-        let (w, gradient, d) = (&self.w, &self.gradient, self.problem.dim());
-        for_blocks(self.next.as_mut_slice(), d, |start, rows| {
-            let from = start * d..start * d + rows.len();
-            let old = w.as_slice()[from.clone()].iter().zip(&gradient.as_slice()[from]);
-            rows.iter_mut().zip(old).for_each(|(next, (w, g))| *next = w - step * g);
-        });
-        self.traffic.compute(2.0 * self.w.as_slice().len() as f64);
+        match &self.constraint {
+            None => self.at.move_by(step, |_| ()),
+            Some(constraint) => self.at.move_by(step, |row| constraint.project(row)),
+        }
     }
 
-    /// Halves the step until the objective falls by half of what the gradient promises. Every trial sends the models to the
-    /// neighbours, who need them to know the penalty, and each node's share of the objective to all by way of one of them.
+    /// Every trial sends the models to the neighbours, who need them to know the penalty, and each node's share of the
+    /// objective (one number) to whoever adds them up.
     fn search(&mut self) {
-        let (problem, n, d) = (self.problem, self.problem.nodes(), self.problem.dim());
-        let before = problem.objective(&self.w);
-        let slope = ordered_sum(n, d, |i| dot(self.gradient.row(i), self.gradient.row(i)));
+        let (problem, n, d) = (self.at.problem, self.at.problem.nodes(), self.at.problem.dim());
+        let before = problem.objective(&self.at.w);
         let rounding = 4.0 * f64::EPSILON * (1.0 + before.abs());
         for _ in 0..HALVINGS_MAX {
             self.move_by(self.step);
-            let after = problem.objective(&self.next);
-            self.traffic.compute(work::of_all(problem.loss(), work::value) + work::coupling(problem));
-            (0..n).for_each(|i| self.traffic.send(i, 1, 1));
-            if after <= before - 0.5 * self.step * slope + rounding {
+            let after = problem.objective(&self.at.next);
+            self.at.traffic.compute(work::of_all(problem.loss(), work::value) + work::coupling(problem));
+            (0..n).for_each(|i| self.at.traffic.send(i, 1, 1));
+            let (at, half) = (&self.at, 0.5 / self.step);
+            let allowed = ordered_sum(n, 4 * d, |i| {
+                let ends = at.w.row(i).iter().zip(at.next.row(i)).zip(at.gradient.row(i));
+                ends.map(|((w, next), g)| (next - w) * (g + half * (next - w))).sum()
+            });
+            if after <= before + allowed + rounding {
                 self.step *= GROWTH;
                 return;
             }
             self.step *= 0.5;
-            exchange_models(problem, &mut self.traffic);
+            exchange_models(problem, &mut self.at.traffic);
         }
-        self.next.clone_from(&self.w);
+        self.at.next.clone_from(&self.at.w);
     }
 }
 
 impl Method for FedGd<'_> {
     fn name(&self) -> &'static str {
-        "fedgd"
+        if self.constraint.is_some() { "projected-gradient" } else { "fedgd" }
     }
 
     fn round(&mut self) {
-        exchange_models(self.problem, &mut self.traffic);
-        self.compute_gradient();
+        let loss = self.at.problem.loss();
+        exchange_models(self.at.problem, &mut self.at.traffic);
+        self.at.compute_gradient(|i, w, out| loss.gradient(i, w, out));
+        self.at.traffic.compute(work::of_all(loss, work::gradient));
         match self.backtracks {
             true => self.search(),
             false => self.move_by(self.step),
         }
-        std::mem::swap(&mut self.w, &mut self.next);
-        self.traffic.end_round();
+        self.at.accept();
     }
 
     fn models(&self) -> &Matrix {
-        &self.w
+        &self.at.w
     }
 
     fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.at.traffic
     }
 }
