@@ -1,6 +1,8 @@
 //! Every experiment by name, with what the paper says.
 
-use crate::{Experiment, Run, book_exercise_5, book_fmi, cc_accuracy, gtv_chain, gtv_failures, gtv_table1};
+use crate::{
+    Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_failures, gtv_table1,
+};
 
 /// All of them, paper by paper.
 pub fn all() -> Vec<Experiment> {
@@ -53,6 +55,18 @@ fn cc() -> Vec<Experiment> {
             "models within a cluster are nearer to each other than with the squared penalty, at every lambda",
             cc_accuracy::figure_3,
         ),
+        entry(
+            "cc-fig5",
+            "convex-clustering paper, Fig. 5",
+            "PDMM with 40 % of the users in a round converges to the optimum",
+            cc_models::figure_5,
+        ),
+        entry(
+            "cc-fig6",
+            "convex-clustering paper, Fig. 6",
+            "one model for large lambda, exactly three between the bounds of Theorems 1 and 2, more below; squares never agree",
+            cc_models::figure_6,
+        ),
     ]
 }
 
@@ -70,6 +84,12 @@ fn book() -> Vec<Experiment> {
             "book, section 5.2, exercise",
             "at a fixed learning rate a larger alpha slows FedGD down for some local datasets and speeds it up for others",
             book_exercise_5::run,
+        ),
+        entry(
+            "book-async",
+            "book, Algorithm 8.1",
+            "asynchronous FedGD is robust against stragglers: stale models slow it down, and it still converges",
+            book_async::run,
         ),
     ]
 }

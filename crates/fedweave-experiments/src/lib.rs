@@ -8,10 +8,12 @@
 //! assert!(outcome.passes());
 //! ```
 
+mod book_async;
 mod book_exercise_5;
 mod book_fmi;
 mod catalogue;
 mod cc_accuracy;
+mod cc_models;
 mod ellipses;
 mod gtv_chain;
 mod gtv_failures;
