@@ -21,6 +21,7 @@ pub(crate) enum Purpose {
     Batches,
     Delays,
     Subsets,
+    StartModels,
 }
 
 /// Stream `index` (usually a node) of a purpose.
