@@ -1,7 +1,8 @@
 //! Every experiment by name, with what the paper says.
 
 use crate::{
-    Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_failures, gtv_table1,
+    Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_clusters,
+    gtv_failures, gtv_table1,
 };
 
 /// All of them, paper by paper.
@@ -18,6 +19,12 @@ fn gtv() -> Vec<Experiment> {
             "GTV paper, Table I",
             "with fewer rows than features Algorithm 1 finds the weights of both clusters; IFCA and FedAvg do not",
             gtv_table1::run,
+        ),
+        entry(
+            "gtv-fig2",
+            "GTV paper, Fig. 2",
+            "with any number of clusters Algorithm 1 is better than IFCA and FedAvg",
+            gtv_clusters::run,
         ),
         entry(
             "gtv-fig3",

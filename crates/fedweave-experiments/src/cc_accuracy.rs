@@ -10,7 +10,7 @@ use fedweave::penalty::{Norm2, SquaredNorm};
 use fedweave::{Dataset, Matrix};
 use fedweave_report::{Curve, Figure, Panel};
 
-use crate::ellipses::{CLUSTERS, Users, options};
+use crate::ellipses::{CLUSTERS, GEOMETRY, Users, options};
 use crate::recover::Walk;
 use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
 
@@ -157,9 +157,6 @@ fn panel(sweep: &Sweep, y_title: &str, value: fn(&At) -> f64, levels: &[(&str, &
     let marks = sweep.interval.map_or(vec![], |(a, b)| vec![(a, "3 models".to_owned()), (b, String::new())]);
     Panel { x_title: "lambda".into(), y_title: y_title.into(), x_log: true, curves, marks, ..Panel::default() }
 }
-
-const GEOMETRY: &str = "the ellipses of the paper are not published; here: semi-axes 5 and 0.6, centres 3.2 from the origin, three \
-                        directions 120 degrees apart";
 
 /// Figure 2: accuracy. The paper shows one draw; ours is judged on the first of several, of which all are listed.
 pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {

@@ -4,10 +4,10 @@
 use fedweave::graph::partition::Partition;
 use fedweave::path::{Recovery, geometric, recovery, same};
 use fedweave::penalty::{Norm2, SquaredNorm};
-use fedweave::solve::{Method, Pdmm, PdmmOptions, Subset, Watch, run_rounds};
+use fedweave::solve::{Pdmm, PdmmOptions, Subset, Watch, run_rounds};
 use fedweave_report::{Curve, Figure, Panel};
 
-use crate::ellipses::{CLUSTERS, Users};
+use crate::ellipses::{CLUSTERS, GEOMETRY, Users};
 use crate::recover::Walk;
 use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
 
@@ -16,9 +16,6 @@ const ROWS: usize = 170;
 const LAMBDAS: [f64; 8] = [1000.0, 1.0, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01];
 /// `lambda` of Figure 5.
 const PDMM_LAMBDA: f64 = 0.02;
-const GEOMETRY: &str = "the ellipses of the paper are not published; here: semi-axes 5 and 0.6, centres 3.2 from the origin, three \
-                        directions 120 degrees apart";
-
 /// Figure 6: number of distinct models.
 pub fn figure_6(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     let users = Users::draw(USERS, ROWS, setting.seed)?;
@@ -101,6 +98,13 @@ fn judge_theorems(
         ours,
         wider,
     ));
+    let mut two = None;
+    for lambda in geometric(to, 4.0, 60) {
+        let solution = walk.at(lambda)?;
+        two = two.or((walk.partition(&solution).len() == 2).then_some(lambda));
+    }
+    let ours = two.map_or("never".into(), |lambda| format!("two models at lambda {}", short(lambda)));
+    found.checks.push(Check::new("lambda somewhat above the upper bound", "two models", ours, two.is_some()));
     Ok(vec![(low.lambda, "Theorem 1".into()), (high.lambda, "Theorem 2".into())])
 }
 
@@ -109,7 +113,7 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     let users = Users::draw(USERS, ROWS, setting.seed)?;
     let problem = users.problem(Box::new(Norm2), PDMM_LAMBDA)?;
     let best = crate::measure::optimum(&problem, 1e-11);
-    let (rounds, every) = if setting.quick { (2_000, 20) } else { (10_000, 50) };
+    let (rounds, every) = if setting.quick { (10_000, 50) } else { (50_000, 250) };
     let paper = PdmmOptions { seed: setting.seed, ..PdmmOptions::paper() };
     let variants = [
         ("40 % of the users a round", paper),
@@ -127,14 +131,9 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
         for r in &history.records {
             table.push([name.into(), r.round.into(), r.value.into(), (r.bytes as usize).into()]);
         }
-        found.checks.extend(judge_pdmm(
-            name,
-            k,
-            &history.records.iter().map(|r| (r.round, r.value)).collect::<Vec<_>>(),
-        ));
+        found.checks.push(judge_pdmm(name, &history.records.iter().map(|r| (r.round, r.value)).collect::<Vec<_>>()));
         let points = history.records.iter().map(|r| (r.round as f64, r.value)).collect();
         curves.push(Curve { name: name.into(), points, spread: vec![] });
-        let _ = method.models();
     }
     found.tables.push(table);
     let gap = best.certified_gap.unwrap_or(f64::NAN);
@@ -148,12 +147,12 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     Ok(found)
 }
 
-/// Gaps `(round, F - F*)` of a variant, the first of which is the paper's.
-fn judge_pdmm(name: &str, variant: usize, gaps: &[(usize, f64)]) -> Option<Check> {
+/// Gaps `(round, F - F*)` of a variant.
+fn judge_pdmm(name: &str, gaps: &[(usize, f64)]) -> Check {
     let (start, (last, end)) = (gaps[0].1, gaps[gaps.len() - 1]);
     let ours = format!("{} at the start, {} after {last} rounds", short(start), short(end));
-    match variant {
-        1 => None,
-        _ => Some(Check::new(format!("PDMM, {name}: F(x) - F*"), "falls towards zero", ours, end <= 1e-3 * start)),
-    }
+    Check::new(format!("PDMM, {name}: F(x) - F*"), "falls towards zero", ours, end <= 1e-3 * start).because(
+        "the printed update (16) lacks the terms of (15) in which x_i stands second, so that with random subsets of variables \
+         it has another fixed point; with these terms it converges",
+    )
 }

@@ -16,11 +16,13 @@ mod cc_accuracy;
 mod cc_models;
 mod ellipses;
 mod gtv_chain;
+mod gtv_clusters;
 mod gtv_failures;
 mod gtv_table1;
 mod measure;
 mod outcome;
 mod recover;
+mod rivals;
 mod spread;
 mod write;
 

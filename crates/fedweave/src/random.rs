@@ -8,7 +8,15 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Purpose {
-    Edges,
+    // Experiments count from 64: what is added below does not change their numbers.
+    Points = 64,
+    PointsOfUsers,
+    TestPoints,
+    PublicRows,
+    MixingVectors,
+    ValidationRows,
+    StartWeights,
+    Edges = 0,
     EdgesBetweenBlocks,
     StartVector,
     Prototypes,
@@ -22,14 +30,7 @@ pub enum Purpose {
     Batches,
     Delays,
     Subsets,
-    // Experiments count from 64: what is added above does not change their numbers.
-    Points = 64,
-    PointsOfUsers,
-    TestPoints,
-    PublicRows,
-    MixingVectors,
-    ValidationRows,
-    StartWeights,
+    StartModels,
 }
 
 /// Stream `index` (usually a node) of a purpose.

@@ -1,5 +1,6 @@
 //! Methods that exchange messages, against golden optima, the exact solver, the formulas of what they send, and each other.
 
+mod baseline;
 #[allow(dead_code)]
 #[path = "../common/mod.rs"]
 mod common;
