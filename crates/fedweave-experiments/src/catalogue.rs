@@ -2,12 +2,12 @@
 
 use crate::{
     Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_clusters,
-    gtv_failures, gtv_table1,
+    gtv_failures, gtv_table1, relax_clusters,
 };
 
 /// All of them, paper by paper.
 pub fn all() -> Vec<Experiment> {
-    [gtv(), cc(), book()].concat()
+    [gtv(), cc(), relax(), book()].concat()
 }
 
 /// Y. SarcheshmehPour, Y. Tian, L. Zhang and A. Jung, *Clustered Federated Learning via Generalized Total Variation
@@ -75,6 +75,16 @@ fn cc() -> Vec<Experiment> {
             cc_models::figure_6,
         ),
     ]
+}
+
+/// S. Abdurakhmanova, Y. SarcheshmehPour and A. Jung, *Towards Model-Agnostic Federated Learning over Networks*.
+fn relax() -> Vec<Experiment> {
+    vec![entry(
+        "relax-fig1",
+        "FedRelax paper, Fig. 1",
+        "coupled predictions help where there are fewer rows than features, and against noise; IFCA needs the right number of clusters",
+        relax_clusters::run,
+    )]
 }
 
 /// A. Jung, *Federated Learning: From Theory to Practice*, and its assignments.

@@ -10,7 +10,7 @@ use fedweave::penalty::{Norm2, SquaredNorm};
 use fedweave::{Dataset, Matrix};
 use fedweave_report::{Curve, Figure, Panel};
 
-use crate::ellipses::{CLUSTERS, GEOMETRY, Users, options};
+use crate::ellipses::{CLUSTERS, EVEN, Users, geometry, options};
 use crate::recover::Walk;
 use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
 
@@ -47,7 +47,7 @@ struct Sweep {
 
 /// Draw `draw` of `draws`.
 fn sweep(setting: &Setting, draw: usize, draws: usize, progress: &mut Progress) -> Result<Sweep, Error> {
-    let users = Users::draw(USERS, ROWS, setting.seed + draw as u64)?;
+    let users = Users::draw(&EVEN, USERS, ROWS, setting.seed + draw as u64)?;
     let truth = Partition::of_labels(&users.cluster);
     let grid = geometric(TOP, RATIO, if setting.quick { 31 } else { 91 });
     let measure = |lambda: f64, w: &Matrix, models: &Partition| At {
@@ -163,7 +163,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     let sweeps: Vec<Sweep> = (0..DRAWS).map(|k| sweep(setting, k, DRAWS, progress)).collect::<Result<_, _>>()?;
     let sweep = &sweeps[0];
     let tables = vec![draws(&sweeps, setting.seed), table(sweep)];
-    let mut found = Outcome { tables, notes: vec![GEOMETRY.into()], ..Outcome::default() };
+    let mut found = Outcome { tables, notes: vec![geometry(&EVEN)], ..Outcome::default() };
     let (ours, squared) = (best(&sweep.proposed), best(&sweep.squared));
     let mut check = |what: &str, printed: &str, ours: String, holds: bool| {
         found.checks.push(Check::new(what, printed, ours, holds))
@@ -224,7 +224,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
 /// Figure 3: distance between models of one cluster.
 pub fn figure_3(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     let sweep = sweep(setting, 0, 1, progress)?;
-    let mut found = Outcome { tables: vec![table(&sweep)], notes: vec![GEOMETRY.into()], ..Outcome::default() };
+    let mut found = Outcome { tables: vec![table(&sweep)], notes: vec![geometry(&EVEN)], ..Outcome::default() };
     let pairs = || sweep.proposed.iter().zip(&sweep.squared);
     let larger = |(p, s): &(&At, &At)| p.distance > s.distance * (1.0 + 1e-9);
     let named: Vec<_> = pairs().filter(|(p, _)| p.lambda >= 0.999 * LEAST).collect();

@@ -7,7 +7,7 @@ use fedweave::penalty::{Norm2, SquaredNorm};
 use fedweave::solve::{Pdmm, PdmmOptions, Subset, Watch, run_rounds};
 use fedweave_report::{Curve, Figure, Panel};
 
-use crate::ellipses::{CLUSTERS, GEOMETRY, Users};
+use crate::ellipses::{CLUSTERS, UNEVEN, Users, geometry};
 use crate::recover::Walk;
 use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
 
@@ -18,7 +18,7 @@ const LAMBDAS: [f64; 8] = [1000.0, 1.0, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01];
 const PDMM_LAMBDA: f64 = 0.02;
 /// Figure 6: number of distinct models.
 pub fn figure_6(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
-    let users = Users::draw(USERS, ROWS, setting.seed)?;
+    let users = Users::draw(&UNEVEN, USERS, ROWS, setting.seed)?;
     let (n, truth) = (users.cluster.len(), Partition::of_labels(&users.cluster));
     let mut table = Table::new("models", &["lambda", "proposed", "true_clusters", "squared"]);
     let (mut walk, mut squares) =
@@ -35,7 +35,7 @@ pub fn figure_6(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     progress(LAMBDAS.len(), LAMBDAS.len() + 1);
     let grid = geometric(1.0, 1e-2, 25);
     let bounds = recovery(walk.problem(), &truth, &grid, 0.08, 1e-3, &mut |_| Watch::Continue)?;
-    let mut found = Outcome { tables: vec![table], notes: vec![GEOMETRY.into()], ..Outcome::default() };
+    let mut found = Outcome { tables: vec![table], notes: vec![geometry(&UNEVEN)], ..Outcome::default() };
     judge_counts(&counts, &mut found);
     let marks = judge_theorems(&bounds, &mut walk, &truth, &mut found)?;
     let curve = |name: &str, value: fn(&(f64, usize, bool, usize)) -> usize| Curve {
@@ -110,7 +110,7 @@ fn judge_theorems(
 
 /// Figure 5: PDMM with 40 % of the users a round.
 pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
-    let users = Users::draw(USERS, ROWS, setting.seed)?;
+    let users = Users::draw(&UNEVEN, USERS, ROWS, setting.seed)?;
     let problem = users.problem(Box::new(Norm2), PDMM_LAMBDA)?;
     let best = crate::measure::optimum(&problem, 1e-11);
     let (rounds, every) = if setting.quick { (10_000, 50) } else { (50_000, 250) };
@@ -122,7 +122,7 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     ];
     let mut table = Table::new("gap", &["variant", "round", "gap", "bytes"]);
     table.file_only = true;
-    let mut found = Outcome { notes: vec![GEOMETRY.into()], ..Outcome::default() };
+    let mut found = Outcome { notes: vec![geometry(&UNEVEN)], ..Outcome::default() };
     let mut curves = Vec::new();
     for (k, (name, options)) in variants.into_iter().enumerate() {
         progress(k, variants.len());

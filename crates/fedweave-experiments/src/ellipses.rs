@@ -2,9 +2,10 @@
 //! (one per class) for each cluster.
 //!
 //! The ellipses are not published. Here the classes of cluster `k` lie in ellipses with semi-axes 5 (along the line
-//! through the centres) and 0.6, centred at `± 3.2 (cos a_k, sin a_k)` with `a_k = 0, 110, 235` degrees: three tasks that
-//! have little in common, two of them a little more, whose best line errs on about 12 % of the points, much as in the paper. Rounder or smaller
-//! ellipses of the same overlap spread the users' gradients so far that no `lambda` gives exactly three models.
+//! through the centres) and 0.6, centred at `± 3.2 (cos a_k, sin a_k)` in three directions `a_k`: even ones, three tasks
+//! that have nothing in common, for Figures 2 and 3; and uneven ones, two tasks more alike, for Figures 5 and 6. The best
+//! lines err on about 12 % of the points, much as in the paper. Rounder or smaller ellipses of the same overlap spread the
+//! users' gradients so far that no `lambda` gives exactly three models.
 
 use std::f64::consts::TAU;
 
@@ -26,13 +27,24 @@ const TEST_POINTS: usize = 1000;
 const DISTANCE: f64 = 3.2;
 const LONG: f64 = 5.0;
 const SHORT: f64 = 0.6;
-const DEGREES: [f64; CLUSTERS] = [0.0, 110.0, 235.0];
+
 /// `c` of the paper; our ridge is half of it.
 const C: f64 = 1e-3;
 
+/// Directions `a_k` in degrees.
+pub type Directions = [f64; CLUSTERS];
+/// Three tasks that have nothing in common.
+pub const EVEN: Directions = [0.0, 120.0, 240.0];
+/// Two tasks are more alike.
+pub const UNEVEN: Directions = [0.0, 60.0, 210.0];
+
 /// What the paper leaves open, in words.
-pub const GEOMETRY: &str = "the ellipses of the paper are not published; here: semi-axes 5 and 0.6, centres 3.2 from the origin, \
-                            directions 0, 110 and 235 degrees";
+pub fn geometry(directions: &Directions) -> String {
+    format!(
+        "the ellipses of the paper are not published; here: semi-axes {LONG} and {SHORT}, centres {DISTANCE} from the origin, \
+         directions {directions:?} degrees"
+    )
+}
 
 /// Users with rows `(a, 1)` and labels -1 and +1, cluster after cluster, and test rows of every cluster.
 pub struct Users {
@@ -51,11 +63,11 @@ struct Points {
 
 impl Users {
     /// So many users a cluster, each with so many of its 200 points, drawn without replacement.
-    pub fn draw(users: usize, rows: usize, seed: u64) -> Result<Self, Error> {
+    pub fn draw(directions: &Directions, users: usize, rows: usize, seed: u64) -> Result<Self, Error> {
         let (mut x, mut y, mut cluster) = (Vec::new(), Vec::new(), Vec::new());
         let mut test = Vec::new();
         for k in 0..CLUSTERS {
-            let points = draw_points(k, POINTS, seed, Purpose::Points);
+            let points = draw_points(directions[k], k, POINTS, seed, Purpose::Points);
             for user in 0..users {
                 let mut order: Vec<usize> = (0..2 * POINTS).collect();
                 order.shuffle(&mut stream(seed, Purpose::PointsOfUsers, k * users + user));
@@ -65,7 +77,7 @@ impl Users {
                 }
                 cluster.push(k);
             }
-            test.push(draw_points(k, TEST_POINTS, seed, Purpose::TestPoints));
+            test.push(draw_points(directions[k], k, TEST_POINTS, seed, Purpose::TestPoints));
         }
         let offsets = (0..=cluster.len()).map(|i| i * rows).collect();
         let weight = vec![1.0; y.len()];
@@ -106,9 +118,9 @@ pub fn options() -> LossOptions {
     LossOptions { ridge: C / 2.0, spare_last: true, ..LossOptions::default() }
 }
 
-fn draw_points(cluster: usize, count: usize, seed: u64, purpose: Purpose) -> Points {
+fn draw_points(degrees: f64, cluster: usize, count: usize, seed: u64, purpose: Purpose) -> Points {
     let mut rng = stream(seed, purpose, cluster);
-    let (sin, cos) = DEGREES[cluster].to_radians().sin_cos();
+    let (sin, cos) = degrees.to_radians().sin_cos();
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for label in [1.0, -1.0] {
         for _ in 0..count {
@@ -128,8 +140,8 @@ mod tests {
 
     #[test]
     fn points_lie_in_their_ellipses_uniformly() {
-        let points = draw_points(1, 20_000, 3, Purpose::TestPoints);
-        let (sin, cos) = DEGREES[1].to_radians().sin_cos();
+        let points = draw_points(EVEN[1], 1, 20_000, 3, Purpose::TestPoints);
+        let (sin, cos) = EVEN[1].to_radians().sin_cos();
         let mut inside_half = 0.0;
         for (row, label) in points.y.iter().enumerate() {
             let (px, py) = (points.x.row(row)[0], points.x.row(row)[1]);
@@ -144,7 +156,7 @@ mod tests {
 
     #[test]
     fn users_draw_without_replacement_from_their_own_cluster() {
-        let users = Users::draw(4, 10, 1).unwrap();
+        let users = Users::draw(&EVEN, 4, 10, 1).unwrap();
         assert_eq!((users.data.nodes(), users.data.len(), users.cluster[11]), (12, 120, 2));
         for user in 0..12 {
             let mut rows: Vec<_> = users.data.rows(user).map(|r| users.data.x(r).to_vec()).collect();
@@ -155,8 +167,8 @@ mod tests {
 
     #[test]
     fn the_line_between_the_ellipses_has_the_accuracy_of_its_geometry() {
-        let users = Users::draw(1, 10, 0).unwrap();
-        let direction = |k: usize| DEGREES[k].to_radians().sin_cos();
+        let users = Users::draw(&UNEVEN, 1, 10, 0).unwrap();
+        let direction = |k: usize| UNEVEN[k].to_radians().sin_cos();
         let w = (0..3).flat_map(|k| [direction(k).1, direction(k).0, 0.0]).collect();
         // The part of a disc beyond the chord at distance t of the centre.
         let t: f64 = DISTANCE / LONG;

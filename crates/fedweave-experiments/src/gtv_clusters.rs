@@ -72,7 +72,7 @@ fn judge(curves: &[Curve]) -> Vec<Check> {
     };
     let both = |a: usize, b: usize| format!("{} against {}", words(a), words(b));
     vec![
-        Check::new("Algorithm 1 against IFCA, any number of clusters", "smaller", both(0, 2), below(0, 2, 1.0)),
+        Check::new("Algorithm 1 against IFCA, any number of clusters", "smaller", both(0, 2), below(0, 2, 1.0)).because("a random start of IFCA may happen to tell the clusters apart; it then pools their rows without the bias of a penalty"),
         Check::new("Algorithm 1 against FedAvg, any number of clusters", "smaller", both(0, 4), below(0, 4, 1.0)),
         Check::new("FedAvg in each true cluster", "the benchmark: it knows the clusters", both(5, 1), below(5, 1, 1.0)),
     ]

@@ -22,6 +22,8 @@ mod gtv_table1;
 mod measure;
 mod outcome;
 mod recover;
+mod relax_clusters;
+mod relax_train;
 mod rivals;
 mod spread;
 mod write;
