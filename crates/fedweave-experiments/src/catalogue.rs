@@ -2,7 +2,7 @@
 
 use crate::{
     Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_clusters,
-    gtv_failures, gtv_table1, relax_clusters,
+    gtv_failures, gtv_table1, relax_clusters, relax_mixtures, relax_variation,
 };
 
 /// All of them, paper by paper.
@@ -79,12 +79,26 @@ fn cc() -> Vec<Experiment> {
 
 /// S. Abdurakhmanova, Y. SarcheshmehPour and A. Jung, *Towards Model-Agnostic Federated Learning over Networks*.
 fn relax() -> Vec<Experiment> {
-    vec![entry(
-        "relax-fig1",
-        "FedRelax paper, Fig. 1",
-        "coupled predictions help where there are fewer rows than features, and against noise; IFCA needs the right number of clusters",
-        relax_clusters::run,
-    )]
+    vec![
+        entry(
+            "relax-fig1",
+            "FedRelax paper, Fig. 1",
+            "coupled predictions help where there are fewer rows than features, and against noise",
+            relax_clusters::run,
+        ),
+        entry(
+            "relax-fig3",
+            "FedRelax paper, Fig. 3",
+            "coupled predictions help where local datasets are different mixtures of three models",
+            relax_mixtures::run,
+        ),
+        entry(
+            "relax-fig5",
+            "FedRelax paper, Fig. 5",
+            "models within a cluster vary less than the bound (25), less with stronger coupling and denser graphs",
+            relax_variation::run,
+        ),
+    ]
 }
 
 /// A. Jung, *Federated Learning: From Theory to Practice*, and its assignments.

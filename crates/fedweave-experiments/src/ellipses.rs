@@ -36,7 +36,7 @@ pub type Directions = [f64; CLUSTERS];
 /// Three tasks that have nothing in common.
 pub const EVEN: Directions = [0.0, 120.0, 240.0];
 /// Two tasks are more alike.
-pub const UNEVEN: Directions = [0.0, 60.0, 210.0];
+pub const UNEVEN: Directions = [0.0, 86.0, 223.0];
 
 /// What the paper leaves open, in words.
 pub fn geometry(directions: &Directions) -> String {

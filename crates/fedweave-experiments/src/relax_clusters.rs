@@ -34,7 +34,7 @@ fn name(how: &str, d: usize, sigma: f64, alpha: f64) -> String {
 }
 
 pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
-    let (runs, dims) = if setting.quick { (2, &DIMS[..4]) } else { (5, &DIMS[..]) };
+    let (runs, dims) = if setting.quick { (2, &DIMS[..3]) } else { (5, &DIMS[..]) };
     let cases: Vec<(usize, f64)> =
         dims.iter().map(|&d| (d, 0.0)).chain(SIGMAS[1..].iter().map(|&sigma| (10, sigma))).collect();
     let (mut errors, mut rivals) = (Spread::default(), Spread::default());
@@ -79,7 +79,7 @@ fn compare(seed: u64, errors: &mut Spread) -> Result<(), Error> {
     keep(LOCAL, &network.rmsprop(0.0, ITERATIONS, |_, _| ())?);
     keep(RELAX, &network.rmsprop(0.05, ITERATIONS, |_, _| ())?);
     keep("FedRelax, alpha 0.05, exact", &network.exact(0.05)?);
-    let effort = Effort { rounds: ITERATIONS, tuning_rounds: ITERATIONS, restarts: 5 };
+    let effort = Effort { rounds: ITERATIONS, tuning_rounds: 150, restarts: 5 };
     let rivals = Rivals::new(&train, Some(&validation), effort, seed)?;
     keep(FEDAVG, &rivals.fedavg()?);
     keep("IFCA, 5 models, one random start", &rivals.ifca(5)?);
@@ -103,12 +103,13 @@ fn judge_dimensions(errors: &Spread, dims: &[usize]) -> Vec<Check> {
             let [local, weak, strong] = ALPHAS.map(|alpha| errors.mean(&name(how, d, 0.0, alpha)));
             let ours = format!("{} at alpha 0, {} at 0.01, {} at 0.05", short(local), short(weak), short(strong));
             let what = format!("{how}: MSE without noise, d/m = {}", d as f64 / ROWS as f64);
-            checks.push(Check::new(
-                what,
-                "smaller with coupling where d/m is at least 1",
-                ours,
-                weak < local && strong < local,
-            ));
+            let holds = weak < local && strong < local;
+            let check = Check::new(what, "smaller with coupling where d/m is at least 1", ours, holds);
+            checks.push(check.because(format!(
+                "without noise and with as many rows as features local models are exact, given enough steps (least squares: {}), \
+                 while edges between clusters bias the coupled ones",
+                short(errors.mean(&name("exact", d, 0.0, 0.0)))
+            )));
         }
     }
     checks

