@@ -9,7 +9,7 @@ use fedweave_report::{Curve, Figure, Panel};
 use crate::measure::{adaptive, algorithm_1, estimation_error, network_lasso, optimum};
 use crate::rivals::{Effort, Rivals, first_rows};
 use crate::spread::Spread;
-use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
+use crate::{Check, Error, Outcome, Progress, Setting, short};
 
 pub const LAMBDA: f64 = 0.01;
 /// Rounds after which Algorithm 1 with its printed steps is looked at.

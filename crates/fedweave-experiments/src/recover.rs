@@ -1,10 +1,10 @@
 //! The interval of `lambda` in which the models are exactly those of a partition.
 
+use fedweave::Problem;
 use fedweave::cluster::clusters;
 use fedweave::graph::partition::Partition;
 use fedweave::path::same;
 use fedweave::solve::{Settings, Solution, Start, Watch, solve};
-use fedweave::{Matrix, Problem};
 
 use crate::Error;
 
@@ -59,15 +59,4 @@ impl Walk {
         }
         Ok(inside)
     }
-}
-
-/// Number of models that differ: no two of different clusters are within `1e-4` of the largest.
-pub fn distinct(partition: &Partition) -> usize {
-    partition.len()
-}
-
-/// All models equal to their mean, to `1e-6` of its size.
-pub fn is_consensus(w: &Matrix) -> bool {
-    let size = w.max_row_norm();
-    (1..w.rows()).all(|i| w.row(i).iter().zip(w.row(0)).all(|(a, b)| (a - b).abs() <= 1e-6 * size))
 }

@@ -10,7 +10,7 @@ use crate::measure::estimation_error;
 use crate::relax_train::{ITERATIONS, Network};
 use crate::rivals::{Effort, Rivals, first_rows};
 use crate::spread::Spread;
-use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
+use crate::{Check, Error, Outcome, Progress, Setting, short};
 
 const ALPHAS: [f64; 3] = [0.0, 0.01, 0.05];
 const DIMS: [usize; 5] = [2, 10, 20, 50, 100];
