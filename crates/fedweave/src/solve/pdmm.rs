@@ -159,8 +159,8 @@ impl<'p> Pdmm<'p> {
         })
     }
 
-    /// The flows, a row per edge: what the multipliers of both directions agree on.
-    pub fn flows(&self) -> Matrix {
+    /// What the multipliers of both directions agree on.
+    fn flow_matrix(&self) -> Matrix {
         let (edges, d) = (self.problem.graph().edges(), self.problem.dim());
         let mut u = Matrix::zeros(edges, d);
         let share = if self.options.as_printed { 0.5 } else { 1.0 };
@@ -339,5 +339,9 @@ impl Method for Pdmm<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    fn flows(&self) -> Option<Matrix> {
+        Some(self.flow_matrix())
     }
 }
