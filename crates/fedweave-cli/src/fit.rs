@@ -10,7 +10,7 @@ use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
-use fedweave::solve::{Solution, Start, Status, nodes_without_minimiser, solve};
+use fedweave::solve::{History, Solution, Start, Status, nodes_without_minimiser, solve, solve_in_rounds};
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
@@ -41,6 +41,8 @@ pub struct Fit {
     pub penalty: &'static str,
     pub lambda: f64,
     pub solution: Solution,
+    /// What was sent, a record for each of the solution's, if the solver exchanges messages.
+    pub traffic: Option<History>,
     pub clusters: Clusters,
     pub seconds: f64,
     /// Models in the units of the input.
@@ -99,6 +101,10 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     check(&plan, &input, &loss)?;
     // Before lambda is known: any positive one couples the same nodes.
     refuse_runaway(&plan, &input, &loss, &input.data, plan.lambda.unwrap_or(1.0), &plan.options)?;
+    if let Some(rounds) = &plan.rounds {
+        // A method that does not fit is refused before the work, not after it.
+        rounds.method(&build(&plan, &input, &loss, input.data.clone(), plan.lambda.unwrap_or(1.0))?)?;
+    }
     let mut tuning = None;
     let mut held_out = None;
     // Without edges there is nothing to choose.
@@ -136,12 +142,20 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     }
     let limit = time_left(&plan, started);
     let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
-    let solution = solve(&problem, &plan.settings, start, &mut |record| watcher.see(record));
+    let (solution, traffic) = match &plan.rounds {
+        None => (solve(&problem, &plan.settings, start, &mut |record| watcher.see(record)), None),
+        Some(rounds) => {
+            let mut method = rounds.method(&problem)?;
+            let watch = &mut |record: &_| watcher.see(record);
+            let (solution, traffic) = solve_in_rounds(&problem, &mut *method, &plan.settings, plan.raw.rounds, watch);
+            (solution, Some(traffic))
+        }
+    };
     if plan.raw.verbose {
         eprintln!("solver: {} ({})", solution.choice.method, solution.choice.reason);
     }
     let seconds = watcher.finish();
-    Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning }.into_fit()
+    Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning }.into_fit()
 }
 
 /// The rows trained with.
@@ -186,6 +200,7 @@ pub struct Solved {
     pub problem: Problem,
     pub training: Training,
     pub solution: Solution,
+    pub traffic: Option<History>,
     pub seconds: f64,
     pub held_out: Option<HeldOut>,
     pub tuning: Option<Tuning>,
@@ -194,7 +209,7 @@ pub struct Solved {
 impl Solved {
     /// Adds what follows from it.
     pub fn into_fit(self) -> Result<Fit> {
-        let Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning } = self;
+        let Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning } = self;
         let parameters = training.restore(&loss, &solution.w);
         Ok(Fit {
             clusters: clusters(&problem, &parameters, &solution.u),
@@ -207,6 +222,7 @@ impl Solved {
             input,
             loss,
             solution,
+            traffic,
             seconds,
             parameters,
             held_out,

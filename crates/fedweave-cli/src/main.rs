@@ -12,6 +12,7 @@ mod plan;
 mod predict;
 mod progress;
 mod rerun;
+mod rounds;
 mod story;
 mod trial;
 

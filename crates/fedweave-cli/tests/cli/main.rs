@@ -7,4 +7,5 @@ mod golden;
 mod not_errors;
 mod outputs;
 mod path;
+mod rounds;
 mod sandbox;
