@@ -182,8 +182,8 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
-    /// auto, primal-dual or newton, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm or
-    /// projected-gradient; -v says what auto chose and why [default: auto]
+    /// auto, primal-dual or newton, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm,
+    /// projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,
@@ -224,7 +224,7 @@ pub struct RawConfig {
     #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
-    /// Step of fedgd, fedsgd, async-fedgd and projected-gradient [default: one that never diverges]
+    /// Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]
     #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
@@ -244,6 +244,26 @@ pub struct RawConfig {
     #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_max: Option<usize>,
+    /// fedavg, ifca, pfedme: local steps in a round [default: 5; pfedme: 1]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_steps: Option<usize>,
+    /// fedavg: one proximal step instead of gradient steps
+    #[arg(long, help_heading = "Solvers that exchange messages")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub prox: bool,
+    /// ifca: number of models [default: 2]
+    #[arg(long, value_name = "K", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<usize>,
+    /// ifca: number of random starts, of which the best counts [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<usize>,
+    /// pfedme: how strongly personal models are drawn to the common one [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
     /// fedrelax: nodes update in-turn or together [default: in-turn]
     #[arg(long, value_name = "RULE", help_heading = "Solvers that exchange messages")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -108,7 +108,8 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     let mut tuning = None;
     let mut held_out = None;
     // Without edges there is nothing to choose.
-    let mut lambda = plan.lambda.or((input.graph.edges() == 0).then_some(0.0));
+    let apart = input.graph.edges() == 0 || plan.rounds.as_ref().is_some_and(|r| !r.is_coupled());
+    let mut lambda = plan.lambda.or(apart.then_some(0.0));
     let choose = lambda.is_none();
     if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
         let split = hold_out(&input, spec, "give --lambda")?;

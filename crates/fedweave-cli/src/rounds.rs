@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use fedweave::Problem;
+use fedweave::baseline::{Averaging, FedAvg, FedAvgOptions, Ifca, IfcaOptions, LocalUpdate, PFedMe, PFedMeOptions};
 use fedweave::solve::{
     AsyncFedGd, AsyncOptions, Constraint, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PdmmOptions, Schedule,
     SgdOptions, Subset,
@@ -19,10 +20,14 @@ pub enum Rounds {
     AsyncFedGd(AsyncOptions),
     FedRelax(Order),
     Pdmm(PdmmOptions),
+    FedAvg(FedAvgOptions),
+    Ifca(IfcaOptions),
+    PFedMe(PFedMeOptions),
 }
 
 /// The names of `--solver` that mean one of them.
-pub const NAMES: [&str; 6] = ["fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm", "projected-gradient"];
+pub const NAMES: [&str; 9] =
+    ["fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm", "projected-gradient", "fedavg", "ifca", "pfedme"];
 
 impl Rounds {
     /// The solver asked for, if it is one of these. Flags of other solvers are refused.
@@ -51,6 +56,20 @@ impl Rounds {
                 let orders = [("in-turn", Order::InTurn), ("together", Order::Together)];
                 Some(Rounds::FedRelax(choice("--order", raw.order.as_deref(), &orders)?))
             }
+            Some("fedavg") => {
+                let local =
+                    if raw.prox { LocalUpdate::Prox } else { LocalUpdate::Gradient { steps: local_steps(raw) } };
+                Some(Rounds::FedAvg(FedAvgOptions { local, step: raw.step }))
+            }
+            Some("ifca") => {
+                let (k, restarts) = (raw.models.unwrap_or(2), raw.restarts.unwrap_or(1));
+                let averaging = Averaging::Models { steps: local_steps(raw) };
+                Some(Rounds::Ifca(IfcaOptions { k, averaging, step: raw.step, restarts, seed, ..Default::default() }))
+            }
+            Some("pfedme") => {
+                let (penalty, steps) = (raw.gamma.unwrap_or(1.0), raw.local_steps.unwrap_or(1));
+                Some(Rounds::PFedMe(PFedMeOptions { penalty, step: raw.step, steps, mixing: 1.0 }))
+            }
             Some(_) => Some(Rounds::Pdmm(pdmm(raw, seed))),
         })
     }
@@ -64,21 +83,34 @@ impl Rounds {
             Rounds::AsyncFedGd(options) => Box::new(AsyncFedGd::new(problem, options.clone())?),
             Rounds::FedRelax(order) => Box::new(FedRelax::new(problem, *order)?),
             Rounds::Pdmm(options) => Box::new(Pdmm::new(problem, *options)?),
+            Rounds::FedAvg(options) => Box::new(FedAvg::new(problem.loss(), *options)?),
+            Rounds::Ifca(options) => Box::new(Ifca::new(problem.loss(), *options)?),
+            Rounds::PFedMe(options) => Box::new(PFedMe::new(problem.loss(), *options)?),
         })
+    }
+
+    /// True if the method uses the graph.
+    pub fn is_coupled(&self) -> bool {
+        !matches!(self, Rounds::FedAvg(_) | Rounds::Ifca(_) | Rounds::PFedMe(_))
     }
 }
 
 /// Every flag of these solvers, whether it is given, and the solvers it belongs to.
 fn refuse_foreign_flags(raw: &RawConfig, solver: Option<&str>) -> Result<()> {
-    let gradient = &["fedgd", "fedsgd", "async-fedgd", "projected-gradient"][..];
-    let flags: [(&str, bool, &[&str]); 16] = [
+    let stepping = &["fedgd", "fedsgd", "async-fedgd", "projected-gradient", "fedavg", "ifca", "pfedme"][..];
+    let flags: [(&str, bool, &[&str]); 21] = [
         ("--rounds", raw.rounds.is_some(), &NAMES),
-        ("--step", raw.step.is_some(), gradient),
+        ("--step", raw.step.is_some(), stepping),
         ("--batch", raw.batch.is_some(), &["fedsgd"]),
         ("--schedule", raw.schedule.is_some(), &["fedsgd"]),
         ("--active", raw.active.is_some(), &["async-fedgd"]),
         ("--delay-max", raw.delay_max.is_some(), &["async-fedgd"]),
         ("--order", raw.order.is_some(), &["fedrelax"]),
+        ("--local-steps", raw.local_steps.is_some(), &["fedavg", "ifca", "pfedme"]),
+        ("--prox", raw.prox, &["fedavg"]),
+        ("--models", raw.models.is_some(), &["ifca"]),
+        ("--restarts", raw.restarts.is_some(), &["ifca"]),
+        ("--gamma", raw.gamma.is_some(), &["pfedme"]),
         ("--ball", raw.ball.is_some(), &["projected-gradient"]),
         ("--box", raw.box_.is_some(), &["projected-gradient"]),
         ("--rho", raw.rho.is_some(), &["pdmm"]),
@@ -94,12 +126,20 @@ fn refuse_foreign_flags(raw: &RawConfig, solver: Option<&str>) -> Result<()> {
             bail!("{flag} belongs to --solver {}", solvers.join(", "));
         }
     }
-    let newer = ["--step-ratio", "--relaxation", "--resume"];
-    let given = [raw.step_ratio.is_some(), raw.relaxation.is_some(), raw.resume.is_some()];
-    match (solver, newer.iter().zip(given).find(|(_, given)| *given)) {
+    ensure!(!(raw.prox && raw.local_steps.is_some()), "give --prox or --local-steps, not both: a proximal step is one");
+    let others = [
+        ("--step-ratio", raw.step_ratio.is_some()),
+        ("--relaxation", raw.relaxation.is_some()),
+        ("--resume", raw.resume.is_some()),
+    ];
+    match (solver, others.iter().find(|(_, given)| *given)) {
         (Some(name), Some((flag, _))) => bail!("{flag} does not go with --solver {name}"),
         _ => Ok(()),
     }
+}
+
+fn local_steps(raw: &RawConfig) -> usize {
+    raw.local_steps.unwrap_or(5)
 }
 
 fn schedule(raw: &RawConfig) -> Result<Schedule> {

@@ -68,6 +68,28 @@ fn settings_come_from_files_too() {
     assert!(all.iter().all(|v| v.abs() <= 0.2) && all.iter().any(|v| v.abs() == 0.2), "{all:?}");
 }
 
+/// With a server: one model for all, a few, or one each near a common one; lambda has no part in it.
+#[test]
+fn methods_with_a_server() {
+    let sandbox = Sandbox::new();
+    let fit = "fit nodes.csv --edges edges.csv --target y";
+    let cases = [("fedavg", "", 1), ("fedavg", "--prox", 1), ("ifca", "--models 2 --restarts 3", 2), ("pfedme", "", 4)];
+    for (solver, flags, models) in cases {
+        let found = sandbox.json(&format!("{fit} --solver {solver} {flags} --out run --overwrite"));
+        assert_eq!((&found["status"], &found["lambda"]), (&"converged".into(), &0.0.into()), "{found}");
+        let mut rows: Vec<Vec<String>> = sandbox.table("run/parameters.csv").rows;
+        rows.iter_mut().for_each(|row| drop(row.remove(0)));
+        rows.sort();
+        rows.dedup();
+        assert_eq!(rows.len(), models, "{solver} {flags}: {rows:?}");
+    }
+    // One gradient step a round is gradient descent on the pooled loss: the same as consensus.
+    let pooled = sandbox.json(&format!("{fit} --solver fedavg --local-steps 1 --tolerance 1e-9"));
+    let consensus = sandbox.json(&format!("{fit} --lambda 100"));
+    let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
+    assert!((objective(&pooled) - objective(&consensus)).abs() < 1e-6, "{pooled}\n{consensus}");
+}
+
 /// Lambda is chosen by the default solver, the final fit is by the one asked for.
 #[test]
 fn lambda_can_be_chosen() {
@@ -100,6 +122,10 @@ fn what_does_not_fit_is_refused() {
         (SQUARED, "--solver projected-gradient --box 1,0", "upper bound is 0"),
         (SQUARED, "--solver pdmm --users 2", "subset is 2"),
         (SQUARED, "--solver pdmm --rho 0", "rho is 0"),
+        (SQUARED, "--solver fedavg --prox --local-steps 2", "give --prox or --local-steps"),
+        (SQUARED, "--solver fedgd --gamma 2", "--gamma belongs to --solver pfedme"),
+        (SQUARED, "--solver ifca --models 0", "k is 0"),
+        (SQUARED, "--solver pfedme --gamma 0", "penalty is 0"),
         (SQUARED, "--solver sgd", "--solver sgd: unknown; use auto"),
         (
             "compare nodes.csv --edges edges.csv --target y",

@@ -12,7 +12,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use super::server::{average, clients, descend, descent_work, exchange, gradient_step, positive};
+use super::server::{average, clients, descend, descent_work, exchange, gradient_step, movement, positive};
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -83,6 +83,8 @@ pub struct Ifca<'l> {
     before: Matrix,
     models: Matrix,
     best: usize,
+    /// How far the last round moved the models of each start.
+    moved: Vec<f64>,
     traffic: Traffic,
     scratch: Scratch,
 }
@@ -117,6 +119,7 @@ impl<'l> Ifca<'l> {
             before: Matrix::zeros(options.k, d),
             models: Matrix::zeros(n, d),
             best: 0,
+            moved: vec![f64::INFINITY; options.restarts],
             traffic: Traffic::new(n),
             scratch: Scratch::new(d),
             clients,
@@ -224,9 +227,9 @@ impl Method for Ifca<'_> {
     }
 
     fn round(&mut self) {
-        let Ifca { loss, averaging, step, clients, runs, counts, worked, before, traffic, scratch, .. } = self;
+        let Ifca { loss, averaging, step, clients, runs, counts, worked, before, moved, traffic, scratch, .. } = self;
         let (d, steps) = (loss.dim(), if let Averaging::Models { steps } = *averaging { steps } else { 1 });
-        for Run { centres, choice, .. } in runs.iter_mut() {
+        for (Run { centres, choice, .. }, moved) in runs.iter_mut().zip(moved) {
             for_blocks(worked.as_mut_slice(), d, |start, rows| {
                 let mut work = scratch.lock();
                 for (node, row) in (start..).zip(rows.chunks_exact_mut(d)) {
@@ -244,6 +247,7 @@ impl Method for Ifca<'_> {
                     both.for_each(|(new, old)| *new = old + share * (*new - old));
                 }
             }
+            *moved = movement(before, centres, *step * steps as f64);
             // Clients get all models and answer with one, and its number.
             exchange(traffic, clients, centres.rows() * d, d + 1);
             let judging: f64 = clients.iter().map(|&i| work::value(*loss, i as usize)).sum();
@@ -259,5 +263,10 @@ impl Method for Ifca<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// The models of the best start have a fixed point of their own.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        Some(self.moved[self.best])
     }
 }
