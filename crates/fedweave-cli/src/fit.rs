@@ -106,7 +106,8 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         rounds.method(&build(&plan, &input, &loss, input.data.clone(), plan.lambda.unwrap_or(1.0))?)?;
     }
     let mut tuning = None;
-    let mut held_out = None;
+    let mut held_out: Option<HeldOut> = None;
+    let mut to_judge = None;
     // Without edges there is nothing to choose.
     let apart = input.graph.edges() == 0 || plan.rounds.as_ref().is_some_and(|r| !r.is_coupled());
     let mut lambda = plan.lambda.or(apart.then_some(0.0));
@@ -114,15 +115,22 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
         let split = hold_out(&input, spec, "give --lambda")?;
         let trial = Trial::new(&plan, &input, &loss, &split);
-        let found = trial.tune(&plan, &input, started)?;
-        lambda = Some(found.best().lambda);
-        held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
-        // Without --json it is among the words; in a pipe, in the object.
-        let watched = plan.raw.json && std::io::stderr().is_terminal();
-        if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
-            eprintln!("note: {words}");
+        if let (Some(_), false) = (&plan.rounds, choose) {
+            // The models to be judged are those of the solver asked for.
+            let later = Errors { by_node: vec![None; input.names.len()] };
+            held_out = Some(trial.judge(&plan, split, later)?);
+            to_judge = Some(trial.plain(&trial.validation)?);
+        } else {
+            let found = trial.tune(&plan, &input, started)?;
+            lambda = Some(found.best().lambda);
+            held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
+            // Without --json it is among the words; in a pipe, in the object.
+            let watched = plan.raw.json && std::io::stderr().is_terminal();
+            if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
+                eprintln!("note: {words}");
+            }
+            tuning = choose.then_some(found);
         }
-        tuning = choose.then_some(found);
     }
     let lambda = lambda.expect("lambda is given or was chosen");
     // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
@@ -152,6 +160,9 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
             (solution, Some(traffic))
         }
     };
+    if let (Some(held), Some(rows)) = (&mut held_out, to_judge) {
+        held.validation = Errors::of(&*rows, &solution.w);
+    }
     if plan.raw.verbose {
         eprintln!("solver: {} ({})", solution.choice.method, solution.choice.reason);
     }

@@ -83,6 +83,10 @@ fn methods_with_a_server() {
         rows.dedup();
         assert_eq!(rows.len(), models, "{solver} {flags}: {rows:?}");
     }
+    // Held-out rows judge the models of the solver asked for: federated averaging is near the global model.
+    let found = sandbox.json(&format!("{fit} --solver fedavg --local-steps 1 --validation 0.25 --tolerance 1e-9"));
+    let (own, global) = (found["validation_error"].as_f64().unwrap(), found["global_error"].as_f64().unwrap());
+    assert!((own - global).abs() < 1e-6 && (own - found["local_error"].as_f64().unwrap()).abs() > 1e-3, "{found}");
     // One gradient step a round is gradient descent on the pooled loss: the same as consensus.
     let pooled = sandbox.json(&format!("{fit} --solver fedavg --local-steps 1 --tolerance 1e-9"));
     let consensus = sandbox.json(&format!("{fit} --lambda 100"));
