@@ -13,6 +13,7 @@ mod predict;
 mod progress;
 mod reproduce;
 mod rerun;
+mod rounds;
 mod story;
 mod trial;
 

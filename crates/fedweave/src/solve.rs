@@ -21,6 +21,7 @@ mod rounds;
 mod second_order;
 mod softened;
 mod step_ratio;
+mod watched;
 
 use crate::certificate::Kkt;
 use crate::matrix::Matrix;
@@ -39,6 +40,7 @@ pub use primal_dual::PrimalDual;
 pub use primal_dual_rounds::PrimalDualRounds;
 pub use projected::Constraint;
 pub use rounds::{History, Method, RoundRecord, run_rounds, run_rounds_until};
+pub use watched::solve_in_rounds;
 
 /// When to stop and how to step.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,4 +8,5 @@ mod not_errors;
 mod outputs;
 mod path;
 mod reproduce;
+mod rounds;
 mod sandbox;

@@ -8,7 +8,7 @@
 //! One gradient step per round ends at the minimiser of the sum of the losses; several steps, or proximal ones, end beside it
 //! where the losses differ. With clusters, each has its own server model.
 
-use super::server::{average, clients, descend, descent_work, exchange, gradient_step, positive, smoothness};
+use super::server::{average, clients, descend, descent_work, exchange, gradient_step, movement, positive, smoothness};
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::graph::partition::Partition;
@@ -54,6 +54,9 @@ pub struct FedAvg<'l> {
     cluster: Vec<usize>,
     clustered: bool,
     centres: Matrix,
+    before: Matrix,
+    /// How far the last round moved the centres.
+    moved: f64,
     counts: Vec<usize>,
     models: Matrix,
     /// Of the proximal form.
@@ -108,6 +111,8 @@ impl<'l> FedAvg<'l> {
             cluster,
             clustered,
             centres: Matrix::zeros(count, d),
+            before: Matrix::zeros(count, d),
+            moved: f64::INFINITY,
             counts: vec![0; count],
             models: Matrix::zeros(n, d),
             nodes,
@@ -155,7 +160,8 @@ impl Method for FedAvg<'_> {
 
     fn round(&mut self) {
         self.work_locally();
-        let FedAvg { loss, clients, cluster, centres, counts, models, traffic, .. } = self;
+        let FedAvg { loss, clients, cluster, centres, before, counts, models, traffic, .. } = self;
+        before.clone_from(centres);
         average(models, clients, |i| cluster[i], centres, counts);
         for (row, &c) in models.as_mut_slice().chunks_exact_mut(loss.dim()).zip(cluster.iter()) {
             row.copy_from_slice(centres.row(c));
@@ -167,6 +173,8 @@ impl Method for FedAvg<'_> {
         });
         traffic.compute((clients.len() * loss.dim()) as f64);
         traffic.end_round();
+        let steps = if let LocalUpdate::Gradient { steps } = self.local { steps as f64 } else { 1.0 };
+        self.moved = movement(before, centres, steps * self.step);
     }
 
     fn models(&self) -> &Matrix {
@@ -175,5 +183,10 @@ impl Method for FedAvg<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// Federated averaging has a fixed point of its own.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        Some(self.moved)
     }
 }

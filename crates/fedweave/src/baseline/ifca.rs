@@ -9,66 +9,19 @@
 //!
 //! The result depends on where it starts: several starts run side by side, and the one with the smallest training loss counts.
 
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use super::server::{average, clients, descend, descent_work, exchange, gradient_step, positive};
+use super::server::{average, clients, descend, descent_work, exchange, gradient_step, movement};
 use crate::accounting::{Traffic, work};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::parallel::{BLOCK, for_blocks};
-use crate::random::{Purpose, stream};
 use crate::scratch::Scratch;
 use crate::solve::Method;
+pub use options::{Averaging, IfcaOptions, IfcaStart};
 
-/// What clients send back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Averaging {
-    /// Their gradients; the step is shared by all clients, as in the paper of IFCA.
-    Gradients,
-    /// Their models after some gradient steps.
-    Models {
-        /// How many, at least 1.
-        steps: usize,
-    },
-}
-
-/// Where the models start.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum IfcaStart {
-    /// Independent normal numbers of this size.
-    Normal(f64),
-    /// After some gradient steps of random clients, each alone: one client per model, drawn without repetition.
-    Clients {
-        /// How many steps.
-        steps: usize,
-    },
-}
-
-/// Options of [`Ifca`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct IfcaOptions {
-    /// Number of models.
-    pub k: usize,
-    /// What clients send back.
-    pub averaging: Averaging,
-    /// `eta`; `None` for one that never diverges.
-    pub step: Option<f64>,
-    /// Where the models start.
-    pub start: IfcaStart,
-    /// Number of starts.
-    pub restarts: usize,
-    /// Seed of the starts.
-    pub seed: u64,
-}
-
-impl Default for IfcaOptions {
-    fn default() -> Self {
-        let averaging = Averaging::Models { steps: 5 };
-        IfcaOptions { k: 2, averaging, step: None, start: IfcaStart::Normal(1.0), restarts: 1, seed: 0 }
-    }
-}
+mod options;
 
 /// Clustering by loss.
 pub struct Ifca<'l> {
@@ -83,6 +36,8 @@ pub struct Ifca<'l> {
     before: Matrix,
     models: Matrix,
     best: usize,
+    /// How far the last round moved the models of each start.
+    moved: Vec<f64>,
     traffic: Traffic,
     scratch: Scratch,
 }
@@ -117,6 +72,7 @@ impl<'l> Ifca<'l> {
             before: Matrix::zeros(options.k, d),
             models: Matrix::zeros(n, d),
             best: 0,
+            moved: vec![f64::INFINITY; options.restarts],
             traffic: Traffic::new(n),
             scratch: Scratch::new(d),
             clients,
@@ -177,56 +133,15 @@ impl Run {
     }
 }
 
-impl IfcaOptions {
-    fn check(&self, clients: usize) -> Result<()> {
-        let at_least = |name, value: usize, least: usize| match value >= least {
-            true => Ok(()),
-            false => Err(Error::Parameter { name, value: value as f64, needs: "at least 1" }),
-        };
-        at_least("k", self.k, 1)?;
-        at_least("restarts", self.restarts, 1)?;
-        if let Averaging::Models { steps } = self.averaging {
-            at_least("local steps", steps, 1)?;
-        }
-        match self.start {
-            IfcaStart::Normal(size) => positive("size of the start", size).map(|_| ()),
-            IfcaStart::Clients { .. } if self.k > clients => {
-                let (expected, found) = (self.k, clients);
-                Err(Error::Size { what: "clients to start the models of IFCA from", expected, found })
-            }
-            IfcaStart::Clients { .. } => Ok(()),
-        }
-    }
-
-    fn centres(&self, loss: &dyn Loss, clients: &[u32], step: f64, restart: usize) -> Matrix {
-        let (mut random, d) = (stream(self.seed, Purpose::StartModels, restart), loss.dim());
-        let mut centres = Matrix::zeros(self.k, d);
-        match self.start {
-            IfcaStart::Normal(size) => {
-                let mut draw = || -> f64 { StandardNormal.sample(&mut random) };
-                centres.as_mut_slice().iter_mut().for_each(|v| *v = size * draw());
-            }
-            IfcaStart::Clients { steps } => {
-                let chosen = rand::seq::index::sample(&mut random, clients.len(), self.k);
-                let mut gradient = vec![0.0; d];
-                for (c, place) in chosen.iter().enumerate() {
-                    descend(loss, clients[place] as usize, steps, step, centres.row_mut(c), &mut gradient);
-                }
-            }
-        }
-        centres
-    }
-}
-
 impl Method for Ifca<'_> {
     fn name(&self) -> &'static str {
         "ifca"
     }
 
     fn round(&mut self) {
-        let Ifca { loss, averaging, step, clients, runs, counts, worked, before, traffic, scratch, .. } = self;
+        let Ifca { loss, averaging, step, clients, runs, counts, worked, before, moved, traffic, scratch, .. } = self;
         let (d, steps) = (loss.dim(), if let Averaging::Models { steps } = *averaging { steps } else { 1 });
-        for Run { centres, choice, .. } in runs.iter_mut() {
+        for (Run { centres, choice, .. }, moved) in runs.iter_mut().zip(moved) {
             for_blocks(worked.as_mut_slice(), d, |start, rows| {
                 let mut work = scratch.lock();
                 for (node, row) in (start..).zip(rows.chunks_exact_mut(d)) {
@@ -244,6 +159,7 @@ impl Method for Ifca<'_> {
                     both.for_each(|(new, old)| *new = old + share * (*new - old));
                 }
             }
+            *moved = movement(before, centres, *step * steps as f64);
             // Clients get all models and answer with one, and its number.
             exchange(traffic, clients, centres.rows() * d, d + 1);
             let judging: f64 = clients.iter().map(|&i| work::value(*loss, i as usize)).sum();
@@ -259,5 +175,10 @@ impl Method for Ifca<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// The models of the best start have a fixed point of their own.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        Some(self.moved[self.best])
     }
 }

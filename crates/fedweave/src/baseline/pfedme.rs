@@ -8,7 +8,7 @@
 //! The proximal step is exact here. With one local step the fixed point is the minimiser above; with several, `v_i` drifts
 //! towards the client's own minimiser, the more, the longer `eta`.
 
-use super::server::{average, clients, exchange, positive};
+use super::server::{average, clients, exchange, movement, positive};
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Prepared};
@@ -48,6 +48,9 @@ pub struct PFedMe<'l> {
     /// The model of the server, one row.
     common: Matrix,
     mean: Matrix,
+    before: Matrix,
+    /// How far the last round moved the common model.
+    moved: f64,
     /// `v_i`.
     shifted: Matrix,
     /// `theta_i`.
@@ -82,6 +85,8 @@ impl<'l> PFedMe<'l> {
             tau,
             common: Matrix::zeros(1, d),
             mean: Matrix::zeros(1, d),
+            before: Matrix::zeros(1, d),
+            moved: f64::INFINITY,
             shifted: Matrix::zeros(n, d),
             models: Matrix::zeros(n, d),
             traffic: Traffic::new(n),
@@ -116,7 +121,8 @@ impl Method for PFedMe<'_> {
 
     fn round(&mut self) {
         self.work_locally();
-        let PFedMe { loss, options, clients, common, mean, shifted, traffic, .. } = self;
+        let PFedMe { loss, options, clients, common, mean, before, shifted, traffic, .. } = self;
+        before.clone_from(common);
         if !clients.is_empty() {
             average(shifted, clients, |_| 0, mean, &mut [0]);
             let both = common.as_mut_slice().iter_mut().zip(mean.as_slice());
@@ -126,6 +132,7 @@ impl Method for PFedMe<'_> {
         let proximal: f64 = clients.iter().map(|&i| work::prox(*loss, i as usize)).sum();
         traffic.compute(options.steps as f64 * (proximal + (3 * clients.len() * loss.dim()) as f64));
         traffic.end_round();
+        self.moved = movement(before, common, options.mixing * options.steps as f64 * self.step);
     }
 
     fn models(&self) -> &Matrix {
@@ -134,5 +141,10 @@ impl Method for PFedMe<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// The common model has a fixed point of its own.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        Some(self.moved)
     }
 }

@@ -3,7 +3,7 @@
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::{Matrix, axpy};
+use crate::matrix::{Matrix, axpy, norm2};
 use crate::parallel::ordered_fold;
 
 /// The nodes with rows.
@@ -66,6 +66,15 @@ pub fn average(
     for (c, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         centres.row_mut(c).iter_mut().for_each(|v| *v /= count as f64);
     }
+}
+
+/// The largest `|new - old| / (step (1 + |old|))` of a row: how much there still is to gain, in units of a gradient.
+pub fn movement(old: &Matrix, new: &Matrix, step: f64) -> f64 {
+    let moved = |c: usize| {
+        let distance = old.row(c).iter().zip(new.row(c)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+        distance / (step * (1.0 + norm2(old.row(c))))
+    };
+    (0..old.rows()).map(moved).fold(0.0, f64::max)
 }
 
 /// One exchange: the server sends `down` numbers to every client and gets `up` numbers back.

@@ -14,7 +14,7 @@ use super::projected::Constraint;
 use super::rounds::Method;
 use crate::accounting::{Traffic, work};
 use crate::error::Result;
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, norm2};
 use crate::parallel::ordered_sum;
 use crate::problem::Problem;
 
@@ -29,6 +29,8 @@ pub struct FedGd<'p> {
     at: Descent<'p>,
     constraint: Option<Constraint>,
     step: f64,
+    /// The step of the last round.
+    moved_by: f64,
     backtracks: bool,
 }
 
@@ -41,7 +43,7 @@ impl<'p> FedGd<'p> {
             None => safe_step(problem),
         };
         let (step, backtracks) = (safe.unwrap_or(FIRST), safe.is_none());
-        Ok(FedGd { at: Descent::new(problem), constraint: None, step, backtracks })
+        Ok(FedGd { at: Descent::new(problem), constraint: None, step, moved_by: step, backtracks })
     }
 
     /// The same with every model kept in a convex set.
@@ -69,6 +71,7 @@ impl<'p> FedGd<'p> {
     }
 
     fn move_by(&mut self, step: f64) {
+        self.moved_by = step;
         match &self.constraint {
             None => self.at.move_by(step, |_| ()),
             Some(constraint) => self.at.move_by(step, |row| constraint.project(row)),
@@ -125,5 +128,19 @@ impl Method for FedGd<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.at.traffic
+    }
+
+    /// With a constraint: the largest `|w_i+ - w_i| / (eta (1 + |grad F_i|))`.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        self.constraint.as_ref()?;
+        if self.at.traffic.rounds() == 0 {
+            return Some(f64::INFINITY);
+        }
+        let moved = |i: usize| {
+            let both = self.at.w.row(i).iter().zip(self.at.next.row(i));
+            let distance = both.map(|(new, old)| (new - old) * (new - old)).sum::<f64>().sqrt();
+            distance / (self.moved_by * (1.0 + norm2(self.at.gradient.row(i))))
+        };
+        Some((0..self.at.w.rows()).map(moved).fold(0.0, f64::max))
     }
 }

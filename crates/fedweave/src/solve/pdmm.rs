@@ -13,10 +13,9 @@
 //! updated in every round; with random subsets the printed update stalls beside the optimum.
 
 use super::minimise_local;
-use super::newton::{Losses, mean_curvature};
 use super::rounds::Method;
 use crate::accounting::{Traffic, work};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loss::Prepared;
 use crate::matrix::{Matrix, norm2};
 use crate::parallel::{for_blocks, for_blocks2};
@@ -24,83 +23,13 @@ use crate::problem::Problem;
 use crate::scratch::Scratch;
 use draw::Drawn;
 pub use draw::Subset;
+pub use options::PdmmOptions;
+use options::Steps;
 use pairs::Pairs;
 
 mod draw;
+mod options;
 mod pairs;
-
-/// Options of [`Pdmm`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PdmmOptions {
-    /// Penalty `rho` of the augmented Lagrangian; `None` for twice the mean curvature of the losses per neighbour.
-    pub rho: Option<f64>,
-    /// Weight `eta` of the Bregman terms (half the squared distance): larger is slower and safer. `None` for `rho`.
-    pub eta: Option<f64>,
-    /// Damping of the dual step; `None` for `s / (3 (2 - s))`, with `s` the share of variables updated.
-    pub tau: Option<f64>,
-    /// Backward dual step of the users; `None` for 2/3. With both defaults, PDMM with three blocks per constraint is known
-    /// to converge.
-    pub nu: Option<f64>,
-    /// What is updated in a round.
-    pub subset: Subset,
-    /// The update as printed in the paper.
-    pub as_printed: bool,
-    /// After so many rounds in which a drawn `z_ij` was zero, the pair is taken for fused: it is neither updated nor sent any
-    /// more, and user `i` uses its own model for `x_j`. Saves messages; what was not converged by then stays so.
-    pub cease_after: Option<u32>,
-    /// Seed of the subsets.
-    pub seed: u64,
-}
-
-impl Default for PdmmOptions {
-    fn default() -> Self {
-        PdmmOptions {
-            rho: None,
-            eta: None,
-            tau: None,
-            nu: None,
-            subset: Subset::Users(0.4),
-            as_printed: false,
-            cease_after: None,
-            seed: 0,
-        }
-    }
-}
-
-impl PdmmOptions {
-    /// The setting of the paper's Figure 5. Longer dual steps than are known to be safe, but fast where `eta >= rho`.
-    pub fn paper() -> Self {
-        PdmmOptions { rho: Some(10.0), eta: Some(10.0), tau: Some(0.8), nu: Some(0.2), ..Default::default() }
-    }
-}
-
-/// The numbers of a run.
-struct Steps {
-    rho: f64,
-    eta: f64,
-    tau: f64,
-    nu: f64,
-}
-
-impl Steps {
-    fn new(problem: &Problem, options: &PdmmOptions) -> Self {
-        let rho = options.rho.unwrap_or_else(|| 2.0 * curvature_per_neighbour(problem));
-        let share = options.subset.primal_share();
-        let tau = options.tau.unwrap_or(share / (3.0 * (2.0 - share)));
-        Steps { rho, eta: options.eta.unwrap_or(rho), tau, nu: options.nu.unwrap_or(2.0 / 3.0) }
-    }
-}
-
-/// Mean curvature of the losses at zero over the mean number of neighbours; 1 if that is nothing to go by.
-fn curvature_per_neighbour(problem: &Problem) -> f64 {
-    let (n, zero) = (problem.nodes(), vec![0.0; problem.dim()]);
-    let curvature = match problem.loss().has_hessian() {
-        true => mean_curvature(&Losses(problem.loss()), n, |_| &zero),
-        false => 1.0,
-    };
-    let stiffness = curvature * n as f64 / (2 * problem.graph().edges()) as f64;
-    if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }
-}
 
 /// The parallel direction method of multipliers.
 pub struct Pdmm<'p> {
@@ -159,8 +88,8 @@ impl<'p> Pdmm<'p> {
         })
     }
 
-    /// The flows, a row per edge: what the multipliers of both directions agree on.
-    pub fn flows(&self) -> Matrix {
+    /// What the multipliers of both directions agree on.
+    fn flow_matrix(&self) -> Matrix {
         let (edges, d) = (self.problem.graph().edges(), self.problem.dim());
         let mut u = Matrix::zeros(edges, d);
         let share = if self.options.as_printed { 0.5 } else { 1.0 };
@@ -300,22 +229,6 @@ fn pull(row: &mut [f64], rho: f64, sign: f64, x: &[f64], z: &[f64], mu_hat: &[f6
     }
 }
 
-impl PdmmOptions {
-    fn check(&self) -> Result<()> {
-        for (name, value) in [("rho", self.rho), ("tau", self.tau)] {
-            if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
-                return Err(Error::Parameter { name, value, needs: "positive and finite" });
-            }
-        }
-        for (name, value) in [("eta", self.eta), ("nu", self.nu)] {
-            if let Some(value) = value.filter(|v| !(*v >= 0.0 && v.is_finite())) {
-                return Err(Error::Parameter { name, value, needs: "zero or positive, and finite" });
-            }
-        }
-        self.subset.check()
-    }
-}
-
 impl Method for Pdmm<'_> {
     fn name(&self) -> &'static str {
         "pdmm"
@@ -339,5 +252,9 @@ impl Method for Pdmm<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    fn flows(&self) -> Option<Matrix> {
+        Some(self.flow_matrix())
     }
 }

@@ -39,11 +39,6 @@ impl<'p> PrimalDualRounds<'p> {
         let balance = eta.is_none().then(|| StepRatio::new(&method));
         Ok(PrimalDualRounds { problem, method, balance, models: OnceLock::new(), traffic: Traffic::new(n) })
     }
-
-    /// The flows, a row per edge.
-    pub fn flows(&self) -> Matrix {
-        self.method.sight().flow
-    }
 }
 
 impl Method for PrimalDualRounds<'_> {
@@ -70,5 +65,9 @@ impl Method for PrimalDualRounds<'_> {
 
     fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    fn flows(&self) -> Option<Matrix> {
+        Some(self.method.sight().flow)
     }
 }

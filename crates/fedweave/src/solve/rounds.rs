@@ -34,6 +34,15 @@ pub trait Method {
     fn models(&self) -> &Matrix;
     /// What was sent and computed so far.
     fn traffic(&self) -> &Traffic;
+    /// The flows, a row per edge, if the method has any; otherwise they follow from the models.
+    fn flows(&self) -> Option<Matrix> {
+        None
+    }
+    /// How far the last round moved the models, in units of their gradients, if the method does not lead to the minimum of
+    /// `F` but to another fixed point.
+    fn fixed_point_residual(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One line of the history of a method.

@@ -8,6 +8,7 @@ mod input;
 mod optimum;
 mod same;
 mod traffic;
+mod watched;
 
 use fedweave::graph::generate::chain;
 use fedweave::loss::{Family, LossOptions};
