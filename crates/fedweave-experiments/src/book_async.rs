@@ -9,7 +9,7 @@ use fedweave::{Matrix, Problem};
 use fedweave_report::{Curve, Figure, Panel};
 
 use crate::measure::{optimum, regression};
-use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
+use crate::{Cell, Check, Error, Outcome, Progress, Setting, Table, short};
 
 const DELAYS: [usize; 6] = [0, 1, 3, 10, 30, 100];
 /// Shares of active nodes; the last is one node in five active in a tenth of the rounds, the others always.
@@ -77,7 +77,7 @@ pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error>
     found.checks.push(Check::new(
         "all nodes active, no delay",
         "Algorithm 5.1 itself",
-        format!("{ours} against {synchronous}"),
+        format!("{ours} against {}", Cell::from(synchronous)),
         same,
     ));
     found.tables.push(table);
