@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """Turns raw public datasets into tidy tables for Fedweave: one row per data point, one column that names its node.
 
-    python3 scripts/prepare_data.py SOURCE_DIR OUT_DIR [fmi|lucas|sacramento ...]
+    python3 scripts/prepare_data.py SOURCE_DIR OUT_DIR [NAME ...]
 
 SOURCE_DIR holds one folder per dataset (see data/README.md for where they come from and under which licence):
 
     fmi/hourly_2024.csv.gz              Latitude, Longitude, Timestamp, temp, name
+    fmi/splits_hourly_2024.csv.gz       row, node, set_rs1, pos_rs1, set_rs4740, pos_rs4740
+    fmi/daily_2025_tidy.csv             node, tmax_1, ..., tmin_5, y_tmax, y_tmin
+    fmi/daily_2025_nodes.csv            node, name, lat, lon, rows
+    fmi/splits_daily_2025.csv.gz        row, node, set_rs42, pos_rs42
+    fmi/init_daily_2025_seed42.csv      node, w0, ..., w9
     lucas_housing/data.csv.gz           node, x, y, age, TLA, beds, ..., lotsize, syear, price
     lucas_housing/node_info.csv         node, x, y, rows
     sacramento/data.csv                 node, beds, baths, sqft, ..., price
     sacramento/node_info.csv            node, zip, city, latitude, longitude, rows
 
-Without a name all three are prepared. Only the standard library is used, and the same input gives the same bytes on
+Without a name everything is prepared. Only the standard library is used, and the same input gives the same bytes on
 every machine with the same version of Python and zlib.
 """
 
@@ -40,6 +45,35 @@ def fmi(source):
         features = (t, t**2, t**3, math.sin(angle), math.cos(angle))
         # Coordinates and temperatures are kept as the source writes them.
         yield (row["name"], row["Latitude"], row["Longitude"], moment.isoformat(), *map(number, features), row["temp"])
+
+
+def fmi_splits(source):
+    """The number of the station and the split of every row of fmi_hourly_2024.csv.gz, in its order."""
+    rows = read(source / "fmi" / "hourly_2024.csv.gz")
+    parts = read(source / "fmi" / "splits_hourly_2024.csv.gz")
+    time = {text: datetime.datetime.fromisoformat(text) for text in {row["Timestamp"] for row in rows}}
+    yield "node", "rs1", "rs4740"
+    for row, part in sorted(zip(rows, parts), key=lambda pair: (pair[0]["name"], time[pair[0]["Timestamp"]])):
+        yield part["node"], part["set_rs1"], part["set_rs4740"]
+
+
+def fmi_daily(source):
+    """Ten rows a station: five daily maxima and minima, and the maximum of the next day."""
+    folder = source / "fmi"
+    place = {row["node"]: row for row in read(folder / "daily_2025_nodes.csv")}
+    past = [f"{kind}_{day}" for kind in ("tmax", "tmin") for day in range(1, 6)]
+    yield "node", "station", "lat", "lon", *past, "y_tmax", "rs42"
+    for row, part in zip(read(folder / "daily_2025_tidy.csv"), read(folder / "splits_daily_2025.csv.gz")):
+        at = place[row["node"]]
+        yield (row["node"], at["name"], at["lat"], at["lon"], *(row[name] for name in past), row["y_tmax"], part["set_rs42"])
+
+
+def fmi_start(source):
+    """Start weights, uniform on [-1, 1]."""
+    rows = read(source / "fmi" / "init_daily_2025_seed42.csv")
+    yield tuple(rows[0])
+    for row in rows:
+        yield tuple(row.values())
 
 
 def lucas(source):
@@ -74,6 +108,9 @@ def sacramento(source):
 
 DATASETS = {
     "fmi": (fmi, "fmi_hourly_2024.csv.gz"),
+    "fmi-splits": (fmi_splits, "fmi_hourly_2024_splits.csv.gz"),
+    "fmi-daily": (fmi_daily, "fmi_daily_2025.csv.gz"),
+    "fmi-start": (fmi_start, "fmi_daily_2025_start.csv.gz"),
     "lucas": (lucas, "lucas_housing.csv.gz"),
     "sacramento": (sacramento, "sacramento.csv"),
 }

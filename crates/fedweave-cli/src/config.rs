@@ -182,7 +182,8 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
-    /// auto, primal-dual or newton; -v says what auto chose and why [default: auto]
+    /// auto, primal-dual or newton, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm,
+    /// projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,
@@ -218,6 +219,97 @@ pub struct RawConfig {
     #[arg(long, value_name = "DIR", help_heading = "Solver")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<PathBuf>,
+
+    /// Exactly so many rounds, whatever is reached [default: until the tolerance]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
+    /// Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
+    /// fedsgd: rows of a batch [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
+    /// fedsgd: inverse-root (step / sqrt k), inverse (step / k) or constant [default: inverse-root]
+    #[arg(long, value_name = "RULE", help_heading = "Solvers that exchange messages")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// async-fedgd: share of the nodes that are active in a round [default: 0.5]
+    #[arg(long, value_name = "SHARE", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active: Option<f64>,
+    /// async-fedgd: messages are up to so many rounds late [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_max: Option<usize>,
+    /// fedavg, ifca, pfedme: local steps in a round [default: 5; pfedme: 1]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_steps: Option<usize>,
+    /// fedavg: one proximal step instead of gradient steps
+    #[arg(long, help_heading = "Solvers that exchange messages")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub prox: bool,
+    /// ifca: number of models [default: 2]
+    #[arg(long, value_name = "K", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<usize>,
+    /// ifca: number of random starts, of which the best counts [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<usize>,
+    /// pfedme: how strongly personal models are drawn to the common one [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// fedrelax: nodes update in-turn or together [default: in-turn]
+    #[arg(long, value_name = "RULE", help_heading = "Solvers that exchange messages")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// projected-gradient: keep |w_i| <= RADIUS
+    #[arg(long, value_name = "RADIUS", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ball: Option<f64>,
+    /// projected-gradient: keep every parameter between two numbers
+    #[arg(
+        long = "box",
+        value_name = "LOW,HIGH",
+        help_heading = "Solvers that exchange messages",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    pub box_: Option<Vec<f64>>,
+    /// pdmm: share of the users that update in a round [default: 0.4]
+    #[arg(long, value_name = "SHARE", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<f64>,
+    /// pdmm: penalty of the augmented Lagrangian [default: from the curvature of the losses]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+    /// pdmm: weight of the Bregman terms [default: rho]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// pdmm: damping of the dual step; 0.8 in the paper [default: one that is known to converge]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tau: Option<f64>,
+    /// pdmm: backward dual step; 0.2 in the paper [default: 2/3]
+    #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// pdmm: stop sending pairs of users whose models were equal for N rounds
+    #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cease_after: Option<u32>,
+    /// pdmm: the update as printed in the paper, which is right for --users 1 only
+    #[arg(long, help_heading = "Solvers that exchange messages")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub as_printed: bool,
 
     /// Run directory to write: parameters, clusters, history, summary, config, report
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]

@@ -10,7 +10,7 @@ use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
-use fedweave::solve::{Solution, Start, Status, nodes_without_minimiser, solve};
+use fedweave::solve::{History, Solution, Start, Status, nodes_without_minimiser, solve, solve_in_rounds};
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, RunWriter, fingerprint, load};
@@ -41,6 +41,8 @@ pub struct Fit {
     pub penalty: &'static str,
     pub lambda: f64,
     pub solution: Solution,
+    /// What was sent, a record for each of the solution's, if the solver exchanges messages.
+    pub traffic: Option<History>,
     pub clusters: Clusters,
     pub seconds: f64,
     /// Models in the units of the input.
@@ -99,23 +101,36 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     check(&plan, &input, &loss)?;
     // Before lambda is known: any positive one couples the same nodes.
     refuse_runaway(&plan, &input, &loss, &input.data, plan.lambda.unwrap_or(1.0), &plan.options)?;
+    if let Some(rounds) = &plan.rounds {
+        // A method that does not fit is refused before the work, not after it.
+        rounds.method(&build(&plan, &input, &loss, input.data.clone(), plan.lambda.unwrap_or(1.0))?)?;
+    }
     let mut tuning = None;
-    let mut held_out = None;
+    let mut held_out: Option<HeldOut> = None;
+    let mut to_judge = None;
     // Without edges there is nothing to choose.
-    let mut lambda = plan.lambda.or((input.graph.edges() == 0).then_some(0.0));
+    let apart = input.graph.edges() == 0 || plan.rounds.as_ref().is_some_and(|r| !r.is_coupled());
+    let mut lambda = plan.lambda.or(apart.then_some(0.0));
     let choose = lambda.is_none();
     if let Some(spec) = plan.split.as_ref().filter(|_| choose || plan.raw.validation.is_some()) {
         let split = hold_out(&input, spec, "give --lambda")?;
         let trial = Trial::new(&plan, &input, &loss, &split);
-        let found = trial.tune(&plan, &input, started)?;
-        lambda = Some(found.best().lambda);
-        held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
-        // Without --json it is among the words; in a pipe, in the object.
-        let watched = plan.raw.json && std::io::stderr().is_terminal();
-        if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
-            eprintln!("note: {words}");
+        if let (Some(_), false) = (&plan.rounds, choose) {
+            // The models to be judged are those of the solver asked for.
+            let later = Errors { by_node: vec![None; input.names.len()] };
+            held_out = Some(trial.judge(&plan, split, later)?);
+            to_judge = Some(trial.plain(&trial.validation)?);
+        } else {
+            let found = trial.tune(&plan, &input, started)?;
+            lambda = Some(found.best().lambda);
+            held_out = Some(trial.judge(&plan, split, found.best().validation.clone())?);
+            // Without --json it is among the words; in a pipe, in the object.
+            let watched = plan.raw.json && std::io::stderr().is_terminal();
+            if let Some(words) = story::end_of_grid(&found, &plan).filter(|_| choose && watched) {
+                eprintln!("note: {words}");
+            }
+            tuning = choose.then_some(found);
         }
-        tuning = choose.then_some(found);
     }
     let lambda = lambda.expect("lambda is given or was chosen");
     // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
@@ -136,12 +151,23 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     }
     let limit = time_left(&plan, started);
     let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
-    let solution = solve(&problem, &plan.settings, start, &mut |record| watcher.see(record));
+    let (solution, traffic) = match &plan.rounds {
+        None => (solve(&problem, &plan.settings, start, &mut |record| watcher.see(record)), None),
+        Some(rounds) => {
+            let mut method = rounds.method(&problem)?;
+            let watch = &mut |record: &_| watcher.see(record);
+            let (solution, traffic) = solve_in_rounds(&problem, &mut *method, &plan.settings, plan.raw.rounds, watch);
+            (solution, Some(traffic))
+        }
+    };
+    if let (Some(held), Some(rows)) = (&mut held_out, to_judge) {
+        held.validation = Errors::of(&*rows, &solution.w);
+    }
     if plan.raw.verbose {
         eprintln!("solver: {} ({})", solution.choice.method, solution.choice.reason);
     }
     let seconds = watcher.finish();
-    Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning }.into_fit()
+    Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning }.into_fit()
 }
 
 /// The rows trained with.
@@ -186,6 +212,7 @@ pub struct Solved {
     pub problem: Problem,
     pub training: Training,
     pub solution: Solution,
+    pub traffic: Option<History>,
     pub seconds: f64,
     pub held_out: Option<HeldOut>,
     pub tuning: Option<Tuning>,
@@ -194,7 +221,7 @@ pub struct Solved {
 impl Solved {
     /// Adds what follows from it.
     pub fn into_fit(self) -> Result<Fit> {
-        let Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning } = self;
+        let Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning } = self;
         let parameters = training.restore(&loss, &solution.w);
         Ok(Fit {
             clusters: clusters(&problem, &parameters, &solution.u),
@@ -207,6 +234,7 @@ impl Solved {
             input,
             loss,
             solution,
+            traffic,
             seconds,
             parameters,
             held_out,

@@ -11,7 +11,9 @@ mod path;
 mod plan;
 mod predict;
 mod progress;
+mod reproduce;
 mod rerun;
+mod rounds;
 mod story;
 mod trial;
 
@@ -77,6 +79,9 @@ enum Command {
     /// The competition side by side, as ratios
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::BenchArgs),
+    /// Tables and figures of the papers, next to what was printed
+    #[command(after_help = reproduce::EXAMPLES)]
+    Reproduce(reproduce::ReproduceArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
@@ -99,6 +104,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => graph::run(&command),
         Command::Bench(args) => bench::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -180,7 +180,8 @@ fn walk(plan: Plan, input: Input, ask: &Ask) -> Result<Option<Walk>> {
         _ => None,
     };
     let wanted = grid.len();
-    let fit = Solved { plan, input, loss, problem, training, solution, seconds, held_out, tuning: None }.into_fit()?;
+    let fit = Solved { plan, input, loss, problem, training, solution, traffic: None, seconds, held_out, tuning: None }
+        .into_fit()?;
     Ok(Some(Walk {
         fit,
         lambda_max: bracket,

@@ -13,6 +13,7 @@ use fedweave::tune::Rule;
 use fedweave_io::{Input, InputSpec, Metric, MissingPolicy, TargetKind};
 
 use crate::config::{Lambda, RawConfig};
+use crate::rounds::{NAMES, Rounds};
 
 /// What `compare` chooses from if `--ridge` is silent.
 const RIDGES: [f64; 5] = [1e-6, 1e-3, 1e-2, 1e-1, 1.0];
@@ -35,6 +36,8 @@ pub struct Plan {
     pub rule: Rule,
     /// When to stop.
     pub settings: Settings,
+    /// The solver, if it exchanges messages; lambda is then chosen by the default one.
+    pub rounds: Option<Rounds>,
     /// Rows to hold out; `None`: train with all.
     pub split: Option<SplitSpec>,
     /// Number of splits.
@@ -121,6 +124,7 @@ impl Plan {
         let plan = Plan {
             input: input(&raw, family, intercept)?,
             settings: settings(&raw)?,
+            rounds: Rounds::new(&raw)?,
             splits: raw.splits.unwrap_or(1),
             family,
             ridges,
@@ -130,6 +134,10 @@ impl Plan {
             split,
             raw,
         };
+        if let (Some(name), false) = (plan.raw.solver.as_deref().filter(|n| NAMES.contains(n)), command == Command::Fit)
+        {
+            bail!("--solver {name} belongs to `fedweave fit`");
+        }
         ensure!(plan.splits > 0, "--splits must be at least 1");
         ensure!(
             plan.raw.threads.is_none_or(|t| (1..=1024).contains(&t)),
@@ -364,7 +372,8 @@ fn settings(raw: &RawConfig) -> Result<Settings> {
     if let Some(ratio) = raw.step_ratio {
         ensure!(ratio > 0.0 && ratio.is_finite(), "--step-ratio {ratio}: must be positive");
     }
-    let solvers = [("auto", Solver::Auto), ("primal-dual", Solver::PrimalDual), ("newton", Solver::Newton)];
+    let exact = [("auto", Solver::Auto), ("primal-dual", Solver::PrimalDual), ("newton", Solver::Newton)];
+    let solvers: Vec<_> = exact.into_iter().chain(NAMES.map(|name| (name, Solver::Auto))).collect();
     Ok(Settings {
         tolerance,
         solver: choice("--solver", raw.solver.as_deref(), &solvers)?,

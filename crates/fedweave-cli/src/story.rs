@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossSpec};
-use fedweave::solve::Status;
+use fedweave::solve::{RoundRecord, Status};
 use fedweave::split::{Part, Share, SplitRule, SplitSpec};
 use fedweave::tune::{Rule, Tuning};
 use fedweave_io::{Input, RunWriter};
@@ -41,6 +41,9 @@ pub fn summary(fit: &Fit) -> Value {
         "kkt_residual": s.kkt.residual(),
         "tolerance": fit.plan.settings.tolerance,
         "iterations": s.iterations,
+        "messages": fit.traffic.as_ref().map(|t| t.last().messages),
+        "bytes": fit.traffic.as_ref().map(|t| t.last().bytes),
+        "flops": fit.traffic.as_ref().map(|t| t.last().flops),
         "seconds": fit.seconds,
         "clusters": fit.clusters.partition.len(),
         "saturated_edges": fit.clusters.saturated.iter().filter(|s| **s).count(),
@@ -83,6 +86,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         s.iterations,
         fit.seconds
     ));
+    lines.extend(fit.traffic.as_ref().map(|t| sent(t.last())));
     lines.push(match s.certified_gap {
         Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
         None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
@@ -95,7 +99,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
         lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
-    if let (Some(path), true) = (written, s.status != Status::Converged) {
+    if let (Some(path), true) = (written, s.status != Status::Converged && fit.traffic.is_none()) {
         let dir = path.display();
         lines.push(format!("to go on: fedweave fit --resume {dir} --max-iterations N --out {dir} --overwrite"));
     }
@@ -104,6 +108,12 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         None => "nothing written; --out DIR keeps parameters, clusters and a report".into(),
     });
     lines.join("\n")
+}
+
+/// What a solver that exchanges messages sent.
+fn sent(record: &RoundRecord) -> String {
+    let RoundRecord { round, messages, bytes, .. } = record;
+    format!("sent: {messages} messages, {bytes} bytes in {round} rounds")
 }
 
 /// Six digits, in powers of ten where that is shorter.
@@ -138,7 +148,7 @@ pub fn shown(value: Option<f64>) -> String {
 pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
     write_models(fit, &writer)?;
     writer.write_json("summary.json", &summary(fit))?;
-    if fit.solution.status != Status::Converged {
+    if fit.solution.status != Status::Converged && fit.traffic.is_none() {
         writer.write_bytes("checkpoint.bin", &checkpoint(fit).to_bytes())?;
     }
     write_report(&writer, &report_of(fit))?;
@@ -151,7 +161,7 @@ pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
     writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
     let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
     writer.write_clusters(&input.names, &cluster)?;
-    let header = [
+    let mut header = vec![
         "iteration",
         "objective",
         "certified_gap",
@@ -161,12 +171,20 @@ pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
         "complementarity",
         "step_ratio",
     ];
-    let history = s.history.iter().map(|r| {
+    header.extend(fit.traffic.iter().flat_map(|_| ["rounds", "messages", "bytes", "flops"]));
+    let traffic = |k: usize| match &fit.traffic {
+        Some(t) => {
+            let t = &t.records[k];
+            vec![t.round.to_string(), t.messages.to_string(), t.bytes.to_string(), t.flops.to_string()]
+        }
+        None => Vec::new(),
+    };
+    let history = s.history.iter().enumerate().map(|(place, r)| {
         let gap = r.certified_gap.map_or(String::new(), |g| g.to_string());
         let k = &r.kkt;
         let numbers =
             [k.residual(), k.stationarity, k.feasibility, k.complementarity, r.step_ratio].map(|v| v.to_string());
-        [vec![r.iteration.to_string(), r.objective.to_string(), gap], numbers.to_vec()].concat()
+        [vec![r.iteration.to_string(), r.objective.to_string(), gap], numbers.to_vec(), traffic(place)].concat()
     });
     writer.write_csv("history.csv", &header, history)?;
     if let Some(tuning) = &fit.tuning {
@@ -229,11 +247,13 @@ pub fn report_of(fit: &Fit) -> Report {
         history: s
             .history
             .iter()
-            .map(|r| report::Step {
+            .enumerate()
+            .map(|(k, r)| report::Step {
                 iteration: r.iteration,
                 objective: r.objective,
                 gap: r.certified_gap,
                 kkt: Some(r.kkt.residual()),
+                bytes: fit.traffic.as_ref().map(|t| t.records[k].bytes),
             })
             .collect(),
         lambda_curve: lambda_curve(fit),

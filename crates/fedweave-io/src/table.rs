@@ -52,6 +52,11 @@ impl Table {
         }
     }
 
+    /// Reads a CSV file that is part of the program; `name` is for messages.
+    pub fn embedded(name: &str, bytes: &'static [u8], kind: impl Fn(&str) -> Kind) -> Result<Self, IoError> {
+        csv::read(Path::new(name), source::text_of(bytes), &kind)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.lines.len()

@@ -8,8 +8,19 @@ use crate::report::{LambdaCurve, LambdaPoint, Report, Step};
 /// More points than this cannot be told apart on a screen.
 const POINTS_MAX: usize = 400;
 
-/// Objective above its best value, certified gap and KKT residual, on a logarithmic axis.
+/// Objective above its best value, certified gap and KKT residual against the iteration, on a logarithmic axis.
 pub(crate) fn convergence(report: &Report) -> Option<Chart> {
+    let rounds = report.history.iter().any(|step| step.bytes.is_some());
+    against(report, "convergence", if rounds { "round" } else { "iteration" }, |step| Some(step.iteration as f64))
+}
+
+/// The same against the bytes sent, where the solver exchanged messages.
+pub(crate) fn traffic(report: &Report) -> Option<Chart> {
+    report.history.iter().find(|step| step.bytes.is_some_and(|bytes| bytes > 0))?;
+    against(report, "traffic", "bytes sent", |step| step.bytes.map(|bytes| bytes as f64))
+}
+
+fn against(report: &Report, id: &'static str, x_title: &str, x: impl Fn(&Step) -> Option<f64> + Copy) -> Option<Chart> {
     let steps = thin(&report.history);
     if steps.len() < 2 {
         return None;
@@ -22,11 +33,11 @@ pub(crate) fn convergence(report: &Report) -> Option<Chart> {
         ("KKT residual", "third", &|step| step.kkt),
     ];
     let axes = Axes {
-        x: Axis::linear(steps.iter().map(|step| step.iteration as f64), 0.0)?,
+        x: Axis::linear(steps.iter().filter_map(x), 0.0)?,
         y: Axis::log(curves.iter().flat_map(|(_, _, value)| steps.iter().filter_map(value)), 0.05)?,
     };
     let series = curves.iter().filter_map(|(name, class, value)| {
-        let points = steps.iter().filter_map(|step| Some((step.iteration as f64, value(step)?)));
+        let points = steps.iter().filter_map(|step| Some((x(step)?, value(step)?)));
         let line = axes.line(points);
         (!line.is_empty()).then(|| Series {
             name: (*name).into(),
@@ -37,16 +48,17 @@ pub(crate) fn convergence(report: &Report) -> Option<Chart> {
         })
     });
     Some(Chart {
-        id: "convergence",
-        description:
-            "Objective above its best value, certified gap and KKT residual against the iteration, logarithmic".into(),
-        x_title: "iteration".into(),
+        id,
+        description: format!(
+            "Objective above its best value, certified gap and KKT residual against the {x_title}, logarithmic"
+        ),
+        x_title: x_title.into(),
         y_title: "value, logarithmic".into(),
         x_ticks: axes.x.ticks(5),
         y_ticks: axes.y.ticks(6),
         series: series.collect(),
         rules: tolerance_rule(report, &axes).into_iter().collect(),
-        hover: steps.iter().filter_map(|step| hover_step(step, &axes)).collect(),
+        hover: steps.iter().filter_map(|step| hover_step(step, x(step)?, &axes)).collect(),
     })
 }
 
@@ -69,12 +81,13 @@ fn tolerance_rule(report: &Report, axes: &Axes) -> Option<Rule> {
     Some(Rule { vertical: false, at, label: "gap asked for".into() })
 }
 
-fn hover_step(step: &Step, axes: &Axes) -> Option<Hover> {
+fn hover_step(step: &Step, x: f64, axes: &Axes) -> Option<Hover> {
     let mut lines =
         vec![format!("iteration {}", count(step.iteration)), format!("objective {}", number(step.objective, 7))];
     lines.extend(step.gap.map(|gap| format!("certified gap {}", short(gap))));
     lines.extend(step.kkt.map(|kkt| format!("KKT residual {}", short(kkt))));
-    Some(Hover { x: axes.x.at(step.iteration as f64)?, lines })
+    lines.extend(step.bytes.map(|bytes| format!("{} bytes sent", count(bytes as usize))));
+    Some(Hover { x: axes.x.at(x)?, lines })
 }
 
 /// Training and validation error against lambda, the chosen one marked.
@@ -162,13 +175,26 @@ mod tests {
 
     #[test]
     fn curves_without_numbers_are_absent() {
-        let step = |iteration, objective| Step { iteration, objective, gap: None, kkt: None };
+        let step = |iteration, objective| Step { iteration, objective, ..Step::default() };
         let report = Report { history: vec![step(0, 5.0), step(1, 2.0), step(2, 1.0)], ..Report::default() };
         let chart = convergence(&report).unwrap();
         assert_eq!(chart.series.len(), 1);
         assert!(convergence(&Report::default()).is_none());
         let flat = Report { history: vec![step(0, 1.0), step(1, 1.0)], ..Report::default() };
         assert!(convergence(&flat).is_none(), "nothing positive to draw");
+    }
+
+    #[test]
+    fn bytes_are_drawn_where_there_are_any() {
+        let step = |k: usize, bytes| Step { iteration: k, objective: 4.0 - k as f64, bytes, ..Step::default() };
+        let silent = Report { history: (0..4).map(|k| step(k, None)).collect(), ..Report::default() };
+        assert!(traffic(&silent).is_none() && convergence(&silent).unwrap().x_title == "iteration");
+        let sent = |k: usize| step(k, Some(1000 * k as u64));
+        let chart = traffic(&Report { history: (0..4).map(sent).collect(), ..Report::default() }).unwrap();
+        assert_eq!(
+            (chart.x_title.as_str(), chart.hover[2].lines.last().unwrap().as_str()),
+            ("bytes sent", "2,000 bytes sent")
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod curves;
 mod data;
 mod diagnose;
 mod error;
+mod figure;
 mod frame;
 mod layout;
 mod network;
@@ -32,6 +33,7 @@ mod words;
 
 pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
 pub use error::ReportError;
+pub use figure::{Curve, Figure, Panel};
 pub use path::{Path, PathPoint};
 pub use report::{
     Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Method, MethodKind, Node, Outcome, Report,

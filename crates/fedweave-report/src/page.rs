@@ -43,6 +43,7 @@ struct Page<'a> {
     modes: Vec<Mode>,
     has_parameters: bool,
     convergence: Option<Chart>,
+    traffic: Option<Chart>,
     lambda: Option<Chart>,
     lambda_note: String,
     comparison: Option<Compared>,
@@ -76,10 +77,11 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
     let colours = network::cluster_colours(report);
     let network = network::draw(report, &colours);
     let convergence = curves::convergence(report);
+    let traffic = curves::traffic(report);
     let curve = report.lambda_curve.as_ref();
     let lambda = curve.and_then(|curve| curves::lambda_chart(curve, &report.outcome.error_name));
     let path = path::view(report, &network::node_colours(report, &colours));
-    let charts = convergence.iter().chain(&lambda);
+    let charts = convergence.iter().chain(&traffic).chain(&lambda);
     let charts: Vec<&Chart> = charts.chain(path.iter().flat_map(|path| [&path.clusters, &path.errors])).collect();
     let data = data::embed(report, network.as_ref(), &colours, &charts, path.as_ref().map(|path| &path.data))?;
     Ok(Page {
@@ -101,6 +103,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         network,
         path,
         convergence,
+        traffic,
         lambda,
         lambda_note: lambda_note(report),
         comparison: report.comparison.as_ref().and_then(tables::compared),

@@ -210,6 +210,8 @@ pub struct Step {
     pub gap: Option<f64>,
     /// The KKT residual there.
     pub kkt: Option<f64>,
+    /// Bytes sent until then, by solvers that exchange messages.
+    pub bytes: Option<u64>,
 }
 
 /// Errors along a grid of lambda.

@@ -52,8 +52,9 @@ fn a_diverged_run_is_rendered_and_called_so() {
     report.outcome.certified_gap = Some(f64::INFINITY);
     report.nodes[0].parameters = vec![f64::NAN];
     report.nodes[0].train_error = Some(f64::INFINITY);
-    report.history =
-        (0..5).map(|k| Step { iteration: k, objective: f64::NAN, gap: None, kkt: Some(f64::INFINITY) }).collect();
+    report.history = (0..5)
+        .map(|k| Step { iteration: k, objective: f64::NAN, kkt: Some(f64::INFINITY), ..Step::default() })
+        .collect();
     let page = render(&report).unwrap();
     assert!(page.contains("Diverged") && page.contains("no certificate"));
 }

@@ -1,26 +1,19 @@
-//! What the network is compared with: every node alone, and one model for all.
+//! What the network is compared with: every node alone, one model for all, one per true cluster; and the federated methods
+//! with a server. The squared penalty (MOCHA) is a [`Problem`](crate::Problem), the shuffled graph is in
+//! [`compare`](crate::compare).
+//!
+//! Methods with a server are [`Method`](crate::solve::Method)s: in a round the server sends models to all clients, the nodes
+//! with rows, and they answer. Nodes without rows use what the server has.
 
-use crate::dataset::Dataset;
-use crate::error::Result;
-use crate::graph::Graph;
-use crate::loss::{Family, LossOptions, LossSpec};
-use crate::matrix::Matrix;
-use crate::penalty::Norm2;
-use crate::problem::Problem;
-use crate::solve::minimise_local;
+mod fedavg;
+mod ifca;
+mod pfedme;
+mod pick;
+mod pooled;
+mod server;
 
-/// `argmin L_i` at every node; zero at nodes without rows.
-pub fn local(loss: &LossSpec, data: Dataset, options: &LossOptions) -> Result<Matrix> {
-    let graph = Graph::new(data.nodes(), &[])?;
-    let problem = Problem::build(graph, loss.build(data, options)?, Box::new(Norm2), 0.0)?;
-    let mut w = Matrix::zeros(problem.nodes(), problem.dim());
-    minimise_local(&problem, &mut w, |_| true);
-    Ok(w)
-}
-
-/// One model for all: the minimiser of the mean (by [`NodeWeight`](crate::loss::NodeWeight)) of the local losses.
-pub fn global(family: Family, data: &Dataset, options: &LossOptions) -> Result<Vec<f64>> {
-    let everyone = vec![0; data.nodes()];
-    let w = local(&LossSpec::Same(family), data.merged(&everyone, 1, options.node_weight), options)?;
-    Ok(w.row(0).to_vec())
-}
+pub use fedavg::{FedAvg, FedAvgOptions, LocalUpdate};
+pub use ifca::{Averaging, Ifca, IfcaOptions, IfcaStart};
+pub use pfedme::{PFedMe, PFedMeOptions};
+pub use pick::{Picked, pick, step_grid};
+pub use pooled::{global, local, oracle};

@@ -85,6 +85,14 @@ pub enum Error {
         /// The largest absolute entry.
         size: f64,
     },
+    /// A method that does not fit the problem.
+    #[error("{method} needs {needs}")]
+    Method {
+        /// Name of the method, as on the command line.
+        method: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
     /// A parameter outside its range.
     #[error("{name} is {value}; it must be {needs}")]
     Parameter {

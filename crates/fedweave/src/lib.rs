@@ -27,6 +27,7 @@
 //! # Ok::<(), fedweave::Error>(())
 //! ```
 
+pub mod accounting;
 pub mod baseline;
 pub mod certificate;
 pub mod cluster;
@@ -42,7 +43,7 @@ mod parallel;
 pub mod path;
 pub mod penalty;
 pub mod problem;
-mod random;
+pub mod random;
 pub mod scaling;
 mod scratch;
 pub mod solve;

@@ -19,6 +19,7 @@ mod smooth;
 mod soft_kink;
 mod squared;
 mod squared_hinge;
+mod with_form;
 
 use crate::matrix::{Matrix, dot, norm2};
 
@@ -37,6 +38,7 @@ pub use smooth::{Pointwise, Smooth};
 use soft_kink::SoftKink;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
+pub(crate) use with_form::WithForm;
 
 /// Bounds on the second derivative of `L_i`: `mu |v|^2 <= v' L_i'' v <= beta |v|^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,6 +104,8 @@ pub trait Loss: Send + Sync {
     fn dim(&self) -> usize;
     /// False for a node without rows, whose loss is zero.
     fn has_rows(&self, node: usize) -> bool;
+    /// Number of rows of a node, also of those with weight zero.
+    fn row_count(&self, node: usize) -> usize;
     /// Entries of scratch space the other functions may need.
     fn work_len(&self) -> usize;
     /// What a gradient of a node costs on average, in numbers read: decides whether a loop is worth several threads.
@@ -114,6 +118,9 @@ pub trait Loss: Send + Sync {
     fn value(&self, node: usize, w: &[f64]) -> f64;
     /// A (sub)gradient of `L_i` at `w`.
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]);
+    /// `out <-` the gradient as rows `batch` of the node (counted from 0) suggest it: their part of it, scaled up from
+    /// `|batch|` rows to all, and the ridge. Its mean over random batches is the gradient.
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]);
     /// `L_i(w)`; `out` gets the gradient.
     fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
         self.gradient(node, w, out);

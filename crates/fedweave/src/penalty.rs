@@ -51,6 +51,12 @@ pub trait Penalty: Send + Sync {
     fn value(&self, edge: usize, t: &[f64]) -> f64;
     /// `t <- argmin_z weight phi(z) + |z - t|^2 / 2`; `work` holds at least `4 d` entries, here and below.
     fn prox(&self, edge: usize, weight: f64, t: &mut [f64], work: &mut [f64]);
+    /// `t <- weight grad phi(t)`, or an element of the subdifferential.
+    fn gradient(&self, edge: usize, weight: f64, t: &mut [f64], work: &mut [f64]);
+    /// Lipschitz constant of the gradient of `phi`; infinite for penalties with kinks.
+    fn smoothness(&self, _edge: usize) -> f64 {
+        f64::INFINITY
+    }
     /// `(weight phi)*(u)`; infinite outside its domain.
     fn conjugate(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
     /// How far `u` is outside the domain of the conjugate, relative to the size of that domain; 0 inside.

@@ -5,9 +5,18 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// What the numbers are for; streams of different purposes never overlap.
-#[derive(Clone, Copy)]
-pub(crate) enum Purpose {
-    Edges,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Purpose {
+    // Experiments count from 64: what is added below does not change their numbers.
+    Points = 64,
+    PointsOfUsers,
+    TestPoints,
+    PublicRows,
+    MixingVectors,
+    ValidationRows,
+    StartWeights,
+    Edges = 0,
     EdgesBetweenBlocks,
     StartVector,
     Prototypes,
@@ -18,10 +27,14 @@ pub(crate) enum Purpose {
     LocalData,
     HeldOutRows,
     Shuffle,
+    Batches,
+    Delays,
+    Subsets,
+    StartModels,
 }
 
 /// Stream `index` (usually a node) of a purpose.
-pub(crate) fn stream(seed: u64, purpose: Purpose, index: usize) -> ChaCha8Rng {
+pub fn stream(seed: u64, purpose: Purpose, index: usize) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream((purpose as u64) << 48 | index as u64);
     rng

@@ -2,26 +2,46 @@
 //!
 //! There is no clock here: whoever calls may look at one in [`Watch`] and ask the loop to stop.
 
+mod async_fedgd;
 mod attained;
+mod descent;
+mod fedgd;
+mod fedrelax;
+mod fedsgd;
 mod first_order;
 mod judge;
 pub(crate) mod layout;
 mod local;
 pub(crate) mod newton;
+mod pdmm;
 mod primal_dual;
+mod primal_dual_rounds;
+mod projected;
+mod rounds;
 mod second_order;
 mod softened;
 mod step_ratio;
 mod tail;
+mod watched;
 
 use crate::certificate::Kkt;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
+pub use async_fedgd::{AsyncFedGd, AsyncOptions};
 pub use attained::nodes_without_minimiser;
+pub use descent::flows;
+pub use fedgd::FedGd;
+pub use fedrelax::{FedRelax, JudgedOn, Order};
+pub use fedsgd::{FedSgd, Schedule, SgdOptions};
 use judge::{Judge, Sight};
 pub use local::minimise_local;
+pub use pdmm::{Pdmm, PdmmOptions, Subset};
 pub use primal_dual::PrimalDual;
+pub use primal_dual_rounds::PrimalDualRounds;
+pub use projected::Constraint;
+pub use rounds::{History, Method, RoundRecord, run_rounds, run_rounds_until};
+pub use watched::solve_in_rounds;
 
 /// When to stop and how to step.
 #[derive(Debug, Clone, PartialEq)]

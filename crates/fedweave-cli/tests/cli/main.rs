@@ -7,4 +7,6 @@ mod golden;
 mod not_errors;
 mod outputs;
 mod path;
+mod reproduce;
+mod rounds;
 mod sandbox;

@@ -10,6 +10,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 const BUFFER_BYTES: usize = 1 << 18;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// An opened table.
 pub(super) enum Source {
@@ -34,6 +35,14 @@ pub(crate) fn open_text(path: &Path) -> Result<Box<dyn BufRead>, IoError> {
     unzipped(open_raw(path)?, path)
 }
 
+/// A text in memory, gzipped or not.
+pub(super) fn text_of(bytes: &'static [u8]) -> Box<dyn BufRead> {
+    match bytes.starts_with(&GZIP) {
+        true => Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(bytes))),
+        false => Box::new(bytes),
+    }
+}
+
 fn open_raw(path: &Path) -> Result<BufReader<File>, IoError> {
     let at = || Place::file(path);
     let file = File::open(path).map_err(at().io())?;
@@ -44,7 +53,7 @@ fn open_raw(path: &Path) -> Result<BufReader<File>, IoError> {
 }
 
 fn unzipped(mut input: BufReader<File>, path: &Path) -> Result<Box<dyn BufRead>, IoError> {
-    let zipped = input.fill_buf().map_err(Place::file(path).io())?.starts_with(&[0x1f, 0x8b]);
+    let zipped = input.fill_buf().map_err(Place::file(path).io())?.starts_with(&GZIP);
     Ok(match zipped {
         true => Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(input))),
         false => Box::new(input),

@@ -209,6 +209,7 @@ fn history() -> Vec<Step> {
                 objective: 161.803398 + 800.0 * decay * decay * (0.7 + 0.3 * noise.next()),
                 gap: (k > 0).then(|| 220.0 * decay * (0.6 + 0.8 * noise.next())),
                 kkt: Some(0.6 * decay * (0.6 + 0.8 * noise.next())),
+                bytes: None,
             }
         })
         .collect()

@@ -16,6 +16,7 @@ pub fn check_loss(loss: &dyn Loss, seed: u64) -> Result<(), Violation> {
     let mut case = case;
     case.convexity(&a, &b)?;
     case.gradient(&a, &b)?;
+    case.batches(&a)?;
     case.curvature(&a, &b)?;
     case.hessian(&a, &b)?;
     case.factor(&a, &b, 1.0 / tau)?;
@@ -67,6 +68,23 @@ impl Case<'_> {
         }
         let slope = (right - left) / (2.0 * h);
         at_most("gradient against differences", (slope - dot(&self.gradient_at(a), b)).abs(), 1e-5 * size + bend)
+    }
+
+    /// The mean over batches of one row, and the batch of all rows, are the gradient.
+    fn batches(&self, w: &[f64]) -> Result<(), Violation> {
+        let (gradient, rows) = (self.gradient_at(w), self.loss.row_count(self.node) as u32);
+        if rows == 0 {
+            return Ok(());
+        }
+        let (mut mean, mut part, mut size) = (vec![0.0; w.len()], vec![0.0; w.len()], norm2(&gradient));
+        for r in 0..rows {
+            self.loss.batch_gradient(self.node, &[r], w, &mut part);
+            size += norm2(&part);
+            axpy(1.0 / f64::from(rows), &part, &mut mean);
+        }
+        at_most("the mean of batches of one row", norm2(&difference(&mean, &gradient)), 1e-11 * (1.0 + size))?;
+        self.loss.batch_gradient(self.node, &(0..rows).collect::<Vec<u32>>(), w, &mut part);
+        at_most("the batch of all rows", norm2(&difference(&part, &gradient)), 1e-11 * (1.0 + size))
     }
 
     /// `mu |a - b|^2 <= (grad(a) - grad(b))'(a - b) <= beta |a - b|^2`.
@@ -300,6 +318,9 @@ mod tests {
             fn has_rows(&self, node: usize) -> bool {
                 self.0.has_rows(node)
             }
+            fn row_count(&self, node: usize) -> usize {
+                self.0.row_count(node)
+            }
             fn work_len(&self) -> usize {
                 self.0.work_len()
             }
@@ -311,6 +332,9 @@ mod tests {
             }
             fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
                 self.1.gradient(node, w, out);
+            }
+            fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+                self.0.batch_gradient(node, batch, w, out);
             }
             fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
                 self.0.prox(node, tau, w, work);

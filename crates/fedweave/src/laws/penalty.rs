@@ -15,6 +15,7 @@ pub fn check_penalty(penalty: &dyn Penalty, dim: usize, seed: u64) -> Result<(),
     case.prox(&a, &b, &mut draw)?;
     case.moreau(&a)?;
     case.fenchel(&a, &b)?;
+    case.gradient(&a, &b)?;
     case.dual_norm(&a)?;
     case.jacobian(&a, &b)?;
     case.blocks(&a, &b)
@@ -101,6 +102,18 @@ impl Case<'_> {
             f64::from(u8::from(outside && excess.is_finite())),
             self.unbounded(),
         )
+    }
+
+    /// A gradient lies below: `phi(b) >= phi(a) + g'(b - a)`; with a smoothness constant it is not far below.
+    fn gradient(&mut self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
+        let mut g = a.to_vec();
+        self.penalty.gradient(0, self.weight, &mut g, &mut self.work);
+        let phi = |t: &[f64]| self.weight * self.penalty.value(0, t);
+        let (step, size) = (difference(b, a), 1.0 + phi(a) + phi(b));
+        let above = phi(b) - phi(a) - dot(&g, &step);
+        at_most("a gradient lies below", -above, 1e-10 * size)?;
+        let smoothness = 0.5 * self.weight * self.penalty.smoothness(0) * dot(&step, &step);
+        at_most("the smoothness of a penalty", above, smoothness + 1e-10 * size)
     }
 
     /// 1 for penalties whose conjugate has a domain that is a subspace: shrinking does not lead into it.

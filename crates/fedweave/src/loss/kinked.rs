@@ -268,6 +268,16 @@ impl Interior<'_> {
     }
 }
 
+impl Kinked {
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+        self.rows.ridge_gradient(w, out);
+        for (x, y, share) in rows {
+            let s = dot(x, w);
+            axpy(share * if s > y { self.high } else { self.low }, x, out);
+        }
+    }
+}
+
 impl Loss for Kinked {
     fn nodes(&self) -> usize {
         self.rows.data.nodes()
@@ -279,6 +289,10 @@ impl Loss for Kinked {
 
     fn has_rows(&self, node: usize) -> bool {
         self.rows.has_rows(node)
+    }
+
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
     }
 
     fn work_len(&self) -> usize {
@@ -306,10 +320,13 @@ impl Loss for Kinked {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
-        self.rows.ridge_gradient(w, out);
-        for (x, y, share) in self.rows.iter(node) {
-            let s = dot(x, w);
-            axpy(share * if s > y { self.high } else { self.low }, x, out);
+        self.gradient_on(self.rows.iter(node), w, out);
+    }
+
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.gradient_on(self.rows.batch(node, batch), w, out),
+            false => out.fill(0.0),
         }
     }
 

@@ -50,6 +50,10 @@ impl Loss for Mixed {
         self.of(node).has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.of(node).row_count(node)
+    }
+
     fn work_len(&self) -> usize {
         self.families.iter().map(|f| f.work_len()).max().unwrap_or(0)
     }
@@ -68,6 +72,10 @@ impl Loss for Mixed {
 
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
         self.of(node).gradient(node, w, out);
+    }
+
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        self.of(node).batch_gradient(node, batch, w, out);
     }
 
     fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {

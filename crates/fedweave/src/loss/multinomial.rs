@@ -46,6 +46,21 @@ impl Multinomial {
         top + (0..self.classes).map(|k| (score(k) - top).exp()).sum::<f64>().ln()
     }
 
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+        let p = self.features();
+        for k in 0..self.classes {
+            self.rows.ridge_gradient(self.block(w, k), &mut out[k * p..(k + 1) * p]);
+        }
+        for (x, y, a) in rows {
+            let top = self.log_partition(x, w);
+            for k in 0..self.classes {
+                let probability = (dot(x, self.block(w, k)) - top).exp();
+                let hit = f64::from(u8::from(k == y as usize));
+                axpy(a * (probability - hit), x, &mut out[k * p..(k + 1) * p]);
+            }
+        }
+    }
+
     fn damping(&self, node: usize) -> f64 {
         newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * dot(x, x)).sum::<f64>()
     }
@@ -62,6 +77,10 @@ impl Loss for Multinomial {
 
     fn has_rows(&self, node: usize) -> bool {
         self.rows.has_rows(node)
+    }
+
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
     }
 
     fn work_len(&self) -> usize {
@@ -94,17 +113,13 @@ impl Loss for Multinomial {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
-        let p = self.features();
-        for k in 0..self.classes {
-            self.rows.ridge_gradient(self.block(w, k), &mut out[k * p..(k + 1) * p]);
-        }
-        for (x, y, a) in self.rows.iter(node) {
-            let top = self.log_partition(x, w);
-            for k in 0..self.classes {
-                let probability = (dot(x, self.block(w, k)) - top).exp();
-                let hit = f64::from(u8::from(k == y as usize));
-                axpy(a * (probability - hit), x, &mut out[k * p..(k + 1) * p]);
-            }
+        self.gradient_on(self.rows.iter(node), w, out);
+    }
+
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.gradient_on(self.rows.batch(node, batch), w, out),
+            false => out.fill(0.0),
         }
     }
 

@@ -25,6 +25,14 @@ impl Point {
         self.rows.iter(node).map(|(_, _, a)| a).sum()
     }
 
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+        self.rows.ridge_gradient(w, out);
+        for (x, _, a) in rows {
+            axpy(2.0 * a, w, out);
+            axpy(-2.0 * a, x, out);
+        }
+    }
+
     /// Half the curvature of coordinate `j`.
     fn half_curvature(&self, node: usize, j: usize) -> f64 {
         if self.has_rows(node) { self.mass(node) + self.rows.ridge[j] } else { 0.0 }
@@ -52,6 +60,10 @@ impl Loss for Point {
         self.rows.has_rows(node)
     }
 
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
+    }
+
     fn work_len(&self) -> usize {
         4 * self.dim()
     }
@@ -74,10 +86,13 @@ impl Loss for Point {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
-        self.rows.ridge_gradient(w, out);
-        for (x, _, a) in self.rows.iter(node) {
-            axpy(2.0 * a, w, out);
-            axpy(-2.0 * a, x, out);
+        self.gradient_on(self.rows.iter(node), w, out);
+    }
+
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.gradient_on(self.rows.batch(node, batch), w, out),
+            false => out.fill(0.0),
         }
     }
 

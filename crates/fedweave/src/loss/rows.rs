@@ -57,6 +57,14 @@ impl LossRows {
         self.data.rows(node).map(|r| (self.data.x(r), self.data.y()[r], self.share[r]))
     }
 
+    /// Like [`iter`](LossRows::iter), for some rows of the node, with shares scaled up from these rows to all.
+    pub fn batch(&self, node: usize, batch: &[u32]) -> impl Iterator<Item = (&[f64], f64, f64)> {
+        let rows = self.data.rows(node);
+        let scale = rows.len() as f64 / batch.len() as f64;
+        let row = move |&r: &u32| rows.start + r as usize;
+        batch.iter().map(row).map(move |r| (self.data.x(r), self.data.y()[r], scale * self.share[r]))
+    }
+
     /// The normal equations of `node`, with a shift.
     pub fn normal(&self, node: usize, shift: f64) -> Normal<'_> {
         Normal { x: self.data.features(node), ridge: &self.twice_ridge, shift }

@@ -68,6 +68,13 @@ impl<P: Pointwise> Smooth<P> {
         Smooth { rows, family, hessians: OnceLock::new() }
     }
 
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+        self.rows.ridge_gradient(w, out);
+        for (x, y, share) in rows {
+            axpy(share * self.family.slope(dot(x, w), y), x, out);
+        }
+    }
+
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
     fn damping(&self, node: usize, z: &[f64]) -> f64 {
         let curvature = |x: &[f64], y: f64| self.family.curvature(dot(x, z), y) + 1e-3;
@@ -86,6 +93,10 @@ impl<P: Pointwise> Loss for Smooth<P> {
 
     fn has_rows(&self, node: usize) -> bool {
         self.rows.has_rows(node)
+    }
+
+    fn row_count(&self, node: usize) -> usize {
+        self.rows.data.rows(node).len()
     }
 
     fn work_len(&self) -> usize {
@@ -123,9 +134,13 @@ impl<P: Pointwise> Loss for Smooth<P> {
             cholesky::symmetric_product(hessian, w, out);
             return axpy(1.0, at_zero, out);
         }
-        self.rows.ridge_gradient(w, out);
-        for (x, y, share) in self.rows.iter(node) {
-            axpy(share * self.family.slope(dot(x, w), y), x, out);
+        self.gradient_on(self.rows.iter(node), w, out);
+    }
+
+    fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+        match self.has_rows(node) {
+            true => self.gradient_on(self.rows.batch(node, batch), w, out),
+            false => out.fill(0.0),
         }
     }
 

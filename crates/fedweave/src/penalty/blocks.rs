@@ -92,6 +92,15 @@ impl Penalty for Blocks {
         self.each(t, work, |block, part, work| block.penalty.prox(edge, weight * block.strength, part, work));
     }
 
+    fn gradient(&self, edge: usize, weight: f64, t: &mut [f64], work: &mut [f64]) {
+        self.each(t, work, |block, part, work| block.penalty.gradient(edge, weight * block.strength, part, work));
+        self.release(t);
+    }
+
+    fn smoothness(&self, edge: usize) -> f64 {
+        self.blocks.iter().map(|block| block.strength * block.penalty.smoothness(edge)).fold(0.0, f64::max)
+    }
+
     fn conjugate(&self, edge: usize, weight: f64, u: &[f64]) -> f64 {
         if self.loose.iter().any(|&j| u[j] != 0.0) {
             return f64::INFINITY;

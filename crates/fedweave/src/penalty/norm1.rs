@@ -23,6 +23,10 @@ impl Penalty for Norm1 {
         t.iter_mut().for_each(|t| *t -= t.clamp(-weight, weight));
     }
 
+    fn gradient(&self, _edge: usize, weight: f64, t: &mut [f64], _work: &mut [f64]) {
+        t.iter_mut().for_each(|t| *t = if *t == 0.0 { 0.0 } else { weight.copysign(*t) });
+    }
+
     fn conjugate(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
         ball_indicator(largest(u), weight)
     }

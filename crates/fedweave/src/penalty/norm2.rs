@@ -27,6 +27,12 @@ impl Penalty for Norm2 {
         t.iter_mut().for_each(|t| *t *= keep);
     }
 
+    fn gradient(&self, _edge: usize, weight: f64, t: &mut [f64], _work: &mut [f64]) {
+        let size = norm2(t);
+        let scale = if size > 0.0 { weight / size } else { 0.0 };
+        t.iter_mut().for_each(|t| *t *= scale);
+    }
+
     fn conjugate(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
         ball_indicator(norm2(u), weight)
     }

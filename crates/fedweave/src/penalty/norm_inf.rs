@@ -25,6 +25,14 @@ impl Penalty for NormInf {
         t.iter_mut().for_each(|t| *t = t.clamp(-level, level));
     }
 
+    fn gradient(&self, edge: usize, weight: f64, t: &mut [f64], _work: &mut [f64]) {
+        let size = self.value(edge, t);
+        let largest = t.iter().position(|t| t.abs() == size && size > 0.0);
+        for (j, t) in t.iter_mut().enumerate() {
+            *t = if Some(j) == largest { weight.copysign(*t) } else { 0.0 };
+        }
+    }
+
     fn conjugate(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
         ball_indicator(sum_abs(u), weight)
     }

@@ -104,6 +104,14 @@ impl Penalty for Quadratic {
         self.form(edge).apply(|e| 1.0 / (1.0 + 2.0 * weight * e), t, work);
     }
 
+    fn gradient(&self, edge: usize, weight: f64, t: &mut [f64], work: &mut [f64]) {
+        self.form(edge).apply(|e| 2.0 * weight * e, t, work);
+    }
+
+    fn smoothness(&self, edge: usize) -> f64 {
+        2.0 * self.form(edge).values.iter().copied().fold(0.0, f64::max)
+    }
+
     /// Infinite for a flow along a direction that costs nothing, except for what rounding puts there.
     fn conjugate(&self, edge: usize, weight: f64, u: &[f64]) -> f64 {
         let free = 1e-12 * dot(u, u).sqrt();

@@ -21,6 +21,14 @@ impl Penalty for SquaredNorm {
         t.iter_mut().for_each(|t| *t *= keep);
     }
 
+    fn gradient(&self, _edge: usize, weight: f64, t: &mut [f64], _work: &mut [f64]) {
+        t.iter_mut().for_each(|t| *t *= 2.0 * weight);
+    }
+
+    fn smoothness(&self, _edge: usize) -> f64 {
+        2.0
+    }
+
     fn conjugate(&self, _edge: usize, weight: f64, u: &[f64]) -> f64 {
         dot(u, u) / (4.0 * weight)
     }
