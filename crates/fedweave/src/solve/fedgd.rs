@@ -101,7 +101,7 @@ impl<'p> FedGd<'p> {
             self.step *= 0.5;
             exchange_models(problem, &mut self.at.traffic);
         }
-        self.at.next.clone_from(&self.at.w);
+        self.at.next.copy_from(&self.at.w);
     }
 }
 

@@ -90,7 +90,7 @@ impl<'a> Eyes<'a> {
             // The last models that were numbers are kept.
             return Some(Status::Diverged);
         }
-        self.w.clone_from(method.models());
+        self.w.copy_from(method.models());
         self.u = self.flows_of(method);
         let mut kkt = certificate::kkt(problem, &self.w, &self.u, objective);
         if let Some(stationarity) = method.fixed_point_residual() {
