@@ -220,7 +220,7 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<PathBuf>,
 
-    /// Exactly so many rounds, whatever is reached [default: until the tolerance]
+    /// Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance]
     #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,

@@ -134,8 +134,7 @@ impl Plan {
             split,
             raw,
         };
-        if let (Some(name), false) = (plan.raw.solver.as_deref().filter(|n| NAMES.contains(n)), command == Command::Fit)
-        {
+        if let (Some(_), Some(name), false) = (&plan.rounds, &plan.raw.solver, command == Command::Fit) {
             bail!("--solver {name} belongs to `fedweave fit`");
         }
         ensure!(plan.splits > 0, "--splits must be at least 1");

@@ -4,8 +4,8 @@ use anyhow::{Result, bail, ensure};
 use fedweave::Problem;
 use fedweave::baseline::{Averaging, FedAvg, FedAvgOptions, Ifca, IfcaOptions, LocalUpdate, PFedMe, PFedMeOptions};
 use fedweave::solve::{
-    AsyncFedGd, AsyncOptions, Constraint, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PdmmOptions, Schedule,
-    SgdOptions, Subset,
+    AsyncFedGd, AsyncOptions, Constraint, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PdmmOptions, PrimalDualRounds,
+    Schedule, Settings, SgdOptions, Subset,
 };
 
 use crate::config::RawConfig;
@@ -20,6 +20,11 @@ pub enum Rounds {
     AsyncFedGd(AsyncOptions),
     FedRelax(Order),
     Pdmm(PdmmOptions),
+    /// Its own models after some rounds, without a judge that may find better ones.
+    PrimalDual {
+        step_ratio: Option<f64>,
+        relaxation: f64,
+    },
     FedAvg(FedAvgOptions),
     Ifca(IfcaOptions),
     PFedMe(PFedMeOptions),
@@ -32,8 +37,9 @@ pub const NAMES: [&str; 9] =
 impl Rounds {
     /// The solver asked for, if it is one of these. Flags of other solvers are refused.
     pub fn new(raw: &RawConfig) -> Result<Option<Rounds>> {
-        let solver = raw.solver.as_deref().filter(|name| NAMES.contains(name));
+        let solver = raw.solver.as_deref();
         refuse_foreign_flags(raw, solver)?;
+        let solver = solver.filter(|name| NAMES.contains(name) || (*name == "primal-dual" && raw.rounds.is_some()));
         let seed = raw.seed.unwrap_or(0);
         Ok(match solver {
             None => None,
@@ -55,6 +61,10 @@ impl Rounds {
             Some("fedrelax") => {
                 let orders = [("in-turn", Order::InTurn), ("together", Order::Together)];
                 Some(Rounds::FedRelax(choice("--order", raw.order.as_deref(), &orders)?))
+            }
+            Some("primal-dual") => {
+                let relaxation = raw.relaxation.unwrap_or(Settings::default().relaxation);
+                Some(Rounds::PrimalDual { step_ratio: raw.step_ratio, relaxation })
             }
             Some("fedavg") => {
                 let local =
@@ -83,6 +93,9 @@ impl Rounds {
             Rounds::AsyncFedGd(options) => Box::new(AsyncFedGd::new(problem, options.clone())?),
             Rounds::FedRelax(order) => Box::new(FedRelax::new(problem, *order)?),
             Rounds::Pdmm(options) => Box::new(Pdmm::new(problem, *options)?),
+            Rounds::PrimalDual { step_ratio, relaxation } => {
+                Box::new(PrimalDualRounds::new(problem, *step_ratio, *relaxation)?)
+            }
             Rounds::FedAvg(options) => Box::new(FedAvg::new(problem.loss(), *options)?),
             Rounds::Ifca(options) => Box::new(Ifca::new(problem.loss(), *options)?),
             Rounds::PFedMe(options) => Box::new(PFedMe::new(problem.loss(), *options)?),
@@ -98,8 +111,9 @@ impl Rounds {
 /// Every flag of these solvers, whether it is given, and the solvers it belongs to.
 fn refuse_foreign_flags(raw: &RawConfig, solver: Option<&str>) -> Result<()> {
     let stepping = &["fedgd", "fedsgd", "async-fedgd", "projected-gradient", "fedavg", "ifca", "pfedme"][..];
+    let with_rounds: Vec<&str> = NAMES.into_iter().chain(["primal-dual"]).collect();
     let flags: [(&str, bool, &[&str]); 21] = [
-        ("--rounds", raw.rounds.is_some(), &NAMES),
+        ("--rounds", raw.rounds.is_some(), &with_rounds),
         ("--step", raw.step.is_some(), stepping),
         ("--batch", raw.batch.is_some(), &["fedsgd"]),
         ("--schedule", raw.schedule.is_some(), &["fedsgd"]),
@@ -132,6 +146,7 @@ fn refuse_foreign_flags(raw: &RawConfig, solver: Option<&str>) -> Result<()> {
         ("--relaxation", raw.relaxation.is_some()),
         ("--resume", raw.resume.is_some()),
     ];
+    let solver = solver.filter(|name| NAMES.contains(name));
     match (solver, others.iter().find(|(_, given)| *given)) {
         (Some(name), Some((flag, _))) => bail!("{flag} does not go with --solver {name}"),
         _ => Ok(()),

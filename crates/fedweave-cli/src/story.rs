@@ -96,7 +96,9 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
     if let Some(held) = &fit.held_out {
         let global = held.global.as_ref().and_then(|g| g.mean());
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
-        lines.push(format!("  held-out rows: networked {networked}, local-only {local}, global {}", shown(global)));
+        let alone = fit.plan.rounds.as_ref().is_some_and(|r| !r.is_coupled());
+        let ours = if alone { s.choice.method.as_str() } else { "networked" };
+        lines.push(format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)));
         lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
     if let (Some(path), true) = (written, s.status != Status::Converged && fit.traffic.is_none()) {

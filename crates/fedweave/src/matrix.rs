@@ -49,6 +49,12 @@ impl Matrix {
         &mut self.data
     }
 
+    /// Takes over the entries of a matrix of the same shape.
+    pub fn copy_from(&mut self, other: &Matrix) {
+        assert_eq!((self.cols, self.data.len()), (other.cols, other.data.len()), "matrices of the same shape");
+        self.data.copy_from_slice(&other.data);
+    }
+
     /// Largest Euclidean norm of a row; 0 for an empty matrix.
     pub fn max_row_norm(&self) -> f64 {
         (0..self.rows()).map(|i| norm2(self.row(i))).fold(0.0, f64::max)

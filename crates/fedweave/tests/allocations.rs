@@ -6,7 +6,10 @@ mod common;
 use std::alloc::System;
 
 use fedweave::Matrix;
-use fedweave::solve::PrimalDual;
+use fedweave::baseline::{FedAvg, Ifca, PFedMe};
+use fedweave::solve::{
+    AsyncFedGd, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PrimalDual, PrimalDualRounds, SgdOptions,
+};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -24,5 +27,30 @@ fn main() {
         (0..20).for_each(|_| method.iterate());
         assert_eq!(region.change().allocations, 0, "{}", golden.name);
     }
+    rounds_do_not_allocate();
     println!("iterations do not allocate: 26 golden problems, 1 passed, 0 failed");
+}
+
+fn rounds_do_not_allocate() {
+    for golden in common::all().iter().filter(|g| g.problem.penalty().name() == "squared") {
+        let p = &golden.problem;
+        let methods: [Box<dyn Method + '_>; 10] = [
+            Box::new(FedGd::new(p, None).unwrap()),
+            Box::new(FedSgd::new(p, SgdOptions { batch: 2, ..Default::default() }).unwrap()),
+            Box::new(AsyncFedGd::new(p, Default::default()).unwrap()),
+            Box::new(FedRelax::new(p, Order::InTurn).unwrap()),
+            Box::new(FedRelax::new(p, Order::Together).unwrap()),
+            Box::new(Pdmm::new(p, Default::default()).unwrap()),
+            Box::new(PrimalDualRounds::new(p, Some(1.0), 1.0).unwrap()),
+            Box::new(FedAvg::new(p.loss(), Default::default()).unwrap()),
+            Box::new(Ifca::new(p.loss(), Default::default()).unwrap()),
+            Box::new(PFedMe::new(p.loss(), Default::default()).unwrap()),
+        ];
+        for mut method in methods {
+            method.round();
+            let region = Region::new(GLOBAL);
+            (0..20).for_each(|_| method.round());
+            assert_eq!(region.change().allocations, 0, "{} {}", golden.name, method.name());
+        }
+    }
 }

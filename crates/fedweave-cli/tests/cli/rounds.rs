@@ -47,6 +47,11 @@ fn a_number_of_rounds_is_kept_exactly() {
     assert_eq!((outcome.code, &found["iterations"], &found["bytes"]), (1, &5.into(), &720.into()));
     let found = sandbox.json(&format!("{SQUARED} --solver fedgd --rounds 5000"));
     assert_eq!((&found["iterations"], &found["status"]), (&5000.into(), &"converged".into()));
+    // Algorithm 1 with the steps of its paper.
+    let found = sandbox.json(&format!("{NORM2} --solver primal-dual --step-ratio 1 --relaxation 1 --rounds 3000"));
+    let wanted = sandbox.json(NORM2)["objective"].as_f64().unwrap();
+    assert_eq!((&found["bytes"], &found["status"]), (&(3000 * 6 * 24).into(), &"converged".into()));
+    assert!((found["objective"].as_f64().unwrap() - wanted).abs() < 2e-6, "{found}");
 }
 
 /// Every flag has its twin in the config file, and a run can be repeated from its own.
@@ -155,4 +160,34 @@ fn divergence_is_reported() {
     let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((outcome.code, &found["status"]), (1, &"diverged".into()));
     assert!(sandbox.exists("run/parameters.csv"));
+}
+
+/// The commands of the guide run, and print what the guide says.
+#[test]
+fn the_guide_is_true() {
+    let sandbox = Sandbox::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    sandbox.succeed("generate demo --nodes 60 --clusters 3 --dim 4 --rows 12 --noise 0.1 --seed 1");
+    for file in ["nodes.csv", "edges.csv"] {
+        sandbox.write(file, sandbox.read(&format!("demo/{file}")));
+    }
+    let pages = "fedgd fedsgd async-fedgd fedrelax projected-gradient primal-dual pdmm fedavg ifca pfedme";
+    let mut commands = 0;
+    for page in pages.split(' ') {
+        let text = std::fs::read_to_string(root.join(format!("{page}.md"))).unwrap().replace("\\\n        ", "");
+        let mut printed = String::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("    ")) {
+            if let Some(arguments) = line.strip_prefix("fedweave ") {
+                // What is far to the right is a remark.
+                let arguments = arguments.split("          ").next().unwrap();
+                let outcome = sandbox.run(arguments);
+                assert!([0, 1].contains(&outcome.code), "{page}: {arguments}\n{}", outcome.stderr);
+                (printed, commands) = (outcome.stdout, commands + 1);
+            } else if ["converged:", "iteration-limit:", "sent:", "certified:"].iter().any(|w| line.starts_with(w)) {
+                let told = line.rsplit_once("s, ").filter(|_| line.contains("iterations")).map_or(line, |t| t.0);
+                assert!(printed.contains(told), "{page}: {told}\nis not in\n{printed}");
+            }
+        }
+    }
+    assert_eq!(commands, 12);
 }

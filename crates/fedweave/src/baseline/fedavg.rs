@@ -161,7 +161,7 @@ impl Method for FedAvg<'_> {
     fn round(&mut self) {
         self.work_locally();
         let FedAvg { loss, clients, cluster, centres, before, counts, models, traffic, .. } = self;
-        before.clone_from(centres);
+        before.copy_from(centres);
         average(models, clients, |i| cluster[i], centres, counts);
         for (row, &c) in models.as_mut_slice().chunks_exact_mut(loss.dim()).zip(cluster.iter()) {
             row.copy_from_slice(centres.row(c));

@@ -149,7 +149,7 @@ impl Method for Ifca<'_> {
                     descend(*loss, node, steps, *step, row, &mut work);
                 }
             });
-            before.clone_from(centres);
+            before.copy_from(centres);
             average(worked, clients, |i| choice[i] as usize, centres, counts);
             if *averaging == Averaging::Gradients {
                 // The step is shared by all clients: a small cluster moves less.

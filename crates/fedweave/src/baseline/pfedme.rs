@@ -122,7 +122,7 @@ impl Method for PFedMe<'_> {
     fn round(&mut self) {
         self.work_locally();
         let PFedMe { loss, options, clients, common, mean, before, shifted, traffic, .. } = self;
-        before.clone_from(common);
+        before.copy_from(common);
         if !clients.is_empty() {
             average(shifted, clients, |_| 0, mean, &mut [0]);
             let both = common.as_mut_slice().iter_mut().zip(mean.as_slice());

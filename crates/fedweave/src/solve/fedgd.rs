@@ -50,15 +50,14 @@ impl<'p> FedGd<'p> {
     pub fn projected(problem: &'p Problem, step: Option<f64>, constraint: Constraint) -> Result<Self> {
         check_smooth(problem, "projected-gradient")?;
         constraint.check()?;
-        let mut method = FedGd { constraint: Some(constraint), ..FedGd::new(problem, step)? };
-        let zero = method.at.w.clone();
-        method = method.starting_at(&zero);
-        Ok(method)
+        let method = FedGd { constraint: Some(constraint), ..FedGd::new(problem, step)? };
+        // Zero may be outside the set.
+        Ok(method.starting_at(&Matrix::zeros(problem.nodes(), problem.dim())))
     }
 
-    /// The same from other models (or the nearest that the constraint allows).
+    /// The same from other models (or the nearest that the constraint allows). Panics if their shape is another one.
     pub fn starting_at(mut self, w: &Matrix) -> Self {
-        self.at.w.clone_from(w);
+        self.at.w.copy_from(w);
         if let Some(constraint) = &self.constraint {
             self.at.w.as_mut_slice().chunks_exact_mut(w.cols()).for_each(|row| constraint.project(row));
         }
@@ -101,7 +100,7 @@ impl<'p> FedGd<'p> {
             self.step *= 0.5;
             exchange_models(problem, &mut self.at.traffic);
         }
-        self.at.next.clone_from(&self.at.w);
+        self.at.next.copy_from(&self.at.w);
     }
 }
 

@@ -17,6 +17,7 @@ const NEAR: f64 = 100.0;
 /// A correction of the flows is worth a try when the residual is within this factor of the tolerance; otherwise each time
 /// the number of rounds has doubled.
 const PROMISING: f64 = 10.0;
+const FIRST_CORRECTION: usize = 60;
 /// Stiffness of edges in a correction, in units of the mean curvature of the nodes, and products of its linear systems.
 const STIFF: f64 = 1e3;
 const PRODUCTS_MAX: usize = 500;
@@ -79,7 +80,7 @@ impl<'a> Eyes<'a> {
         let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
         let (w, u) = (Matrix::zeros(n, d), Matrix::zeros(edges, d));
         let (records, rounds, lower) = (Vec::new(), Vec::new(), f64::NEG_INFINITY);
-        Eyes { problem, settings, records, rounds, w, u, lower, next_correction: 1, constrained: false }
+        Eyes { problem, settings, records, rounds, w, u, lower, next_correction: FIRST_CORRECTION, constrained: false }
     }
 
     /// Looks at the models; `Some` if that is the end.
@@ -90,7 +91,7 @@ impl<'a> Eyes<'a> {
             // The last models that were numbers are kept.
             return Some(Status::Diverged);
         }
-        self.w.clone_from(method.models());
+        self.w.copy_from(method.models());
         self.u = self.flows_of(method);
         let mut kkt = certificate::kkt(problem, &self.w, &self.u, objective);
         if let Some(stationarity) = method.fixed_point_residual() {

@@ -5,15 +5,9 @@ use fedweave::loss::Family;
 use fedweave::penalty::{Norm2, SquaredNorm};
 use fedweave::solve::*;
 
-const TIGHT: Settings = Settings {
-    tolerance: 1e-6,
-    iterations_max: 20_000,
-    objective_decrease: None,
-    step_ratio: None,
-    relaxation: 1.8,
-    check_every: 20,
-    solver: Solver::Auto,
-};
+fn tight() -> Settings {
+    Settings { iterations_max: 20_000, ..Settings::default() }
+}
 
 fn watched(
     p: &fedweave::Problem,
@@ -38,7 +32,7 @@ fn certificates_hold_and_end_the_run() {
             methods.push(Box::new(FedRelax::new(p, Order::InTurn).unwrap()));
         }
         for mut m in methods {
-            let (s, history) = watched(p, &mut *m, &TIGHT, None);
+            let (s, history) = watched(p, &mut *m, &tight(), None);
             let scale = g.objective.abs().max(1.0);
             println!("{}: {} {} rounds, gap {:?}", g.name, m.name(), s.iterations, s.certified_gap);
             assert_eq!(s.status, Status::Converged, "{}: {} {:?}", g.name, m.name(), s.certified_gap);
@@ -57,19 +51,19 @@ fn certificates_hold_and_end_the_run() {
 fn rounds_limits_and_watchers_end_the_run() {
     let p = small(Family::Squared, Box::new(SquaredNorm));
     let new = || FedGd::new(&p, None).unwrap();
-    let (s, _) = watched(&p, &mut new(), &TIGHT, Some(3));
+    let (s, _) = watched(&p, &mut new(), &tight(), Some(3));
     assert_eq!((s.status, s.iterations), (Status::IterationLimit, 3));
     // More than needed, when exactly so many are asked for.
-    let (free, _) = watched(&p, &mut new(), &TIGHT, None);
-    let (s, history) = watched(&p, &mut new(), &TIGHT, Some(free.iterations + 500));
+    let (free, _) = watched(&p, &mut new(), &tight(), None);
+    let (s, history) = watched(&p, &mut new(), &tight(), Some(free.iterations + 500));
     assert_eq!(
         (s.status, s.iterations, history.last().round),
         (Status::Converged, free.iterations + 500, s.iterations)
     );
     let stop = |r: &Record| if r.iteration >= 7 { Watch::Stop(Status::Interrupted) } else { Watch::Continue };
-    let (s, _) = solve_in_rounds(&p, &mut new(), &TIGHT, None, &mut { stop });
+    let (s, _) = solve_in_rounds(&p, &mut new(), &tight(), None, &mut { stop });
     assert_eq!((s.status, s.iterations), (Status::Interrupted, 7));
-    let lazy = Settings { objective_decrease: Some(1e-2), ..TIGHT };
+    let lazy = Settings { objective_decrease: Some(1e-2), ..tight() };
     assert_eq!(watched(&p, &mut new(), &lazy, None).0.status, Status::Stalled);
 }
 
@@ -77,7 +71,7 @@ fn rounds_limits_and_watchers_end_the_run() {
 #[test]
 fn divergence_is_a_status() {
     let p = small(Family::Squared, Box::new(SquaredNorm));
-    let (s, _) = watched(&p, &mut FedGd::new(&p, Some(1e6)).unwrap(), &TIGHT, None);
+    let (s, _) = watched(&p, &mut FedGd::new(&p, Some(1e6)).unwrap(), &tight(), None);
     assert_eq!(s.status, Status::Diverged);
     assert!(s.objective.is_finite() && s.w.as_slice().iter().all(|v| v.is_finite()));
 }
@@ -87,7 +81,7 @@ fn divergence_is_a_status() {
 fn a_constrained_run_ends_at_its_fixed_point() {
     let p = small(Family::Squared, Box::new(SquaredNorm));
     let mut m = FedGd::projected(&p, None, Constraint::Ball { radius: 0.3 }).unwrap();
-    let (s, _) = watched(&p, &mut m, &TIGHT, None);
+    let (s, _) = watched(&p, &mut m, &tight(), None);
     assert_eq!(s.status, Status::Converged);
     assert!(s.kkt.residual() <= 1e-6 && s.objective > optimum(&p) + 1e-3 && s.w.max_row_norm() <= 0.3 + 1e-12);
     assert!(s.certified_gap.is_none_or(|gap| gap >= s.objective - optimum(&p)));
@@ -104,7 +98,7 @@ fn other_fixed_points_are_not_called_optimal() {
         Box::new(PFedMe::new(p.loss(), Default::default()).unwrap()),
     ];
     for mut m in methods {
-        let (s, _) = watched(&p, &mut *m, &TIGHT, None);
+        let (s, _) = watched(&p, &mut *m, &tight(), None);
         assert_eq!((s.status, s.kkt.residual() <= 1e-6), (Status::Converged, true), "{}", m.name());
         let before = m.models().clone();
         (0..100).for_each(|_| m.round());
