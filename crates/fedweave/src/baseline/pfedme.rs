@@ -102,7 +102,7 @@ impl<'l> PFedMe<'l> {
     fn work_locally(&mut self) {
         let PFedMe { loss, options, step, nodes, tau, prepared, common, shifted, models, scratch, .. } = self;
         let (d, pull) = (loss.dim(), *step * options.penalty);
-        for_blocks2(shifted.as_mut_slice(), models.as_mut_slice(), d, |start, shifted, models| {
+        for_blocks2(shifted.as_mut_slice(), models.as_mut_slice(), d, d + loss.cost(), |start, shifted, models| {
             let (mut work, nodes) = (scratch.lock(), &nodes[start..start + models.len() / d]);
             shifted.chunks_exact_mut(d).for_each(|row| row.copy_from_slice(common.row(0)));
             for _ in 0..options.steps {

@@ -178,7 +178,7 @@ impl<'p> Pdmm<'p> {
     fn update_multipliers(&mut self) {
         let Pdmm { problem, options, steps, pairs, drawn, x, z, mu, mu_hat, idle, .. } = self;
         let d = problem.dim();
-        for_blocks2(mu.as_mut_slice(), mu_hat.as_mut_slice(), d, |start, mu, mu_hat| {
+        for_blocks2(mu.as_mut_slice(), mu_hat.as_mut_slice(), d, d, |start, mu, mu_hat| {
             for (p, (mu, mu_hat)) in (start..).zip(mu.chunks_exact_mut(d).zip(mu_hat.chunks_exact_mut(d))) {
                 if drawn.multipliers[p] && !pairs.is_ceased(p, idle, options) {
                     let pair = pairs.get(p);
