@@ -82,9 +82,6 @@ pub struct PathSettings<'s> {
     pub lambda_max: Option<&'s Bracket>,
 }
 
-/// Iterations between two checks of a warm solve, which is often done after a few.
-const CHECK_EVERY: usize = 10;
-
 /// Solves the grid in its order, each value started from the ones before.
 pub fn path(
     problem: &mut Problem,
@@ -150,9 +147,7 @@ fn solve_at(
 ) -> Result<(PathPoint, Solution)> {
     problem.set_lambda(lambda)?;
     let start = predictor.start(problem);
-    let check_every = if start.is_some() { CHECK_EVERY } else { settings.check_every };
-    let settings = Settings { check_every, ..settings.clone() };
-    let solution = solve(problem, &settings, start, &mut |record| watch.see(k, record));
+    let solution = solve(problem, settings, start, &mut |record| watch.see(k, record));
     let point = PathPoint {
         lambda,
         objective: solution.objective,

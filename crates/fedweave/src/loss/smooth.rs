@@ -11,6 +11,7 @@ use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot, norm2};
 use crate::parallel::{arena, for_pieces};
 use crate::scratch::Scratch;
+use crate::unroll::{by_dim, known};
 
 use super::newton::{self, Shift};
 use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Prepared};
@@ -47,11 +48,28 @@ pub struct Smooth<P> {
     hessians: OnceLock<Hessians>,
 }
 
-/// The Hessian and the gradient at zero of every node, one piece per node: rows are not visited again.
+/// The Hessian, its factor and the gradient at zero of every node, one piece per node: rows are not visited again.
 #[derive(Debug, Clone)]
 struct Hessians {
     offsets: Vec<usize>,
     pieces: Vec<f64>,
+}
+
+/// `sum_r a_r l(x_r'w, y_r)`.
+#[inline(always)]
+fn fit<const D: usize>(family: &impl Pointwise, x: &[f64], y: &[f64], share: &[f64], w: &[f64]) -> f64 {
+    let d = known::<D>(w.len());
+    let (rows, w) = (x.chunks_exact(d).zip(y).zip(share), &w[..d]);
+    rows.map(|((x, y), a)| a * family.value(dot(x, w), *y)).sum()
+}
+
+/// What is known of a quadratic.
+struct Gram<'a> {
+    hessian: &'a [f64],
+    /// Cholesky factor.
+    factor: &'a [f64],
+    /// Gradient at zero.
+    at_zero: &'a [f64],
 }
 
 impl<P: Pointwise> Smooth<P> {
@@ -122,15 +140,16 @@ impl<P: Pointwise> Loss for Smooth<P> {
         if !self.has_rows(node) {
             return 0.0;
         }
-        let fit: f64 = self.rows.iter(node).map(|(x, y, a)| a * self.family.value(dot(x, w), y)).sum();
-        fit + self.rows.ridge_value(w)
+        let (family, rows, range) = (&self.family, &self.rows, self.rows.data.rows(node));
+        let (x, y, share) = (rows.data.features(node), &rows.data.y()[range.clone()], &rows.share[range]);
+        by_dim!(w.len(), fit(family, x, y, share, w)) + self.rows.ridge_value(w)
     }
 
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
-        if let Some((hessian, at_zero)) = self.gram(node) {
+        if let Some(Gram { hessian, at_zero, .. }) = self.gram(node) {
             cholesky::symmetric_product(hessian, w, out);
             return axpy(1.0, at_zero, out);
         }
@@ -239,8 +258,8 @@ impl<P: Pointwise> Loss for Smooth<P> {
     }
 
     fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        if let Some((hessian, _)) = self.gram(node) {
-            return out.copy_from_slice(hessian);
+        if let Some(gram) = self.gram(node) {
+            return out.copy_from_slice(gram.hessian);
         }
         self.rows.hessian(node, |x, y| self.family.curvature(dot(x, w), y), out, work);
     }
@@ -295,25 +314,15 @@ impl<P: Pointwise> Loss for Smooth<P> {
 impl<P: Pointwise> Smooth<P> {
     /// The gap of a quadratic: with `r = v - grad L(w)` and `z = w + H^-1 r` it is `r' H^-1 r / 2`. The solution of the
     /// linear system is checked, not trusted.
-    fn quadratic_gap(
-        &self,
-        w: &[f64],
-        v: &[f64],
-        (hessian, at_zero): (&[f64], &[f64]),
-        work: &mut [f64],
-    ) -> FenchelGap {
+    fn quadratic_gap(&self, w: &[f64], v: &[f64], gram: Gram, work: &mut [f64]) -> FenchelGap {
+        let Gram { hessian, factor, at_zero } = gram;
         let d = w.len();
         let (r, work) = work.split_at_mut(d);
         let (step, work) = work.split_at_mut(d);
-        let (product, work) = work.split_at_mut(d);
-        let factor = &mut work[..hessian.len()];
+        let product = &mut work[..d];
         cholesky::symmetric_product(hessian, w, r);
         let size = norm2(r) + norm2(at_zero) + norm2(v);
         r.iter_mut().zip(at_zero).zip(v).for_each(|((r, g), v)| *r = v - *r - g);
-        factor.copy_from_slice(hessian);
-        let trace: f64 = (0..d).map(|j| hessian[cholesky::packed_len(j) + j]).sum();
-        (0..d).for_each(|j| factor[cholesky::packed_len(j) + j] += 1e-14 * trace);
-        cholesky::factor(factor, d);
         step.copy_from_slice(r);
         cholesky::solve(factor, step);
         cholesky::symmetric_product(hessian, step, product);
@@ -324,25 +333,36 @@ impl<P: Pointwise> Smooth<P> {
         FenchelGap { gap: bregman.max(0.0) + rounding, residue: norm2(r), slope: dot(r, step) }
     }
 
-    /// The constant Hessian of a node with enough rows, and its gradient at zero.
-    fn gram(&self, node: usize) -> Option<(&[f64], &[f64])> {
+    /// The constant Hessian of a node with enough rows, and what belongs to it.
+    fn gram(&self, node: usize) -> Option<Gram<'_>> {
         if !P::QUADRATIC {
             return None;
         }
         let hessians = self.hessians.get_or_init(|| self.all_hessians());
         let piece = &hessians.pieces[hessians.offsets[node]..hessians.offsets[node + 1]];
-        (!piece.is_empty()).then(|| piece.split_at(piece.len() - self.dim()))
+        (!piece.is_empty()).then(|| {
+            let (hessian, rest) = piece.split_at(cholesky::packed_len(self.dim()));
+            let (factor, at_zero) = rest.split_at(hessian.len());
+            Gram { hessian, factor, at_zero }
+        })
     }
 
     fn all_hessians(&self) -> Hessians {
         let (d, scratch) = (self.dim(), Scratch::new(self.work_len()));
         let gram = |node: usize| self.has_rows(node) && self.rows.hessian_len(node) == cholesky::packed_len(d);
-        let len = |node: usize| if gram(node) { cholesky::packed_len(d) + d } else { 0 };
+        let packed = cholesky::packed_len(d);
+        let len = |node: usize| if gram(node) { 2 * packed + d } else { 0 };
         let (offsets, mut pieces) = arena(self.nodes(), len);
         for_pieces(&offsets, &mut pieces, |node, piece| {
             if !piece.is_empty() {
-                let (hessian, gradient) = piece.split_at_mut(cholesky::packed_len(d));
+                let (hessian, rest) = piece.split_at_mut(packed);
+                let (factor, gradient) = rest.split_at_mut(packed);
                 self.largest_hessian(node, hessian, &mut scratch.lock());
+                factor.copy_from_slice(hessian);
+                // Rounding must not make a pivot negative.
+                let trace: f64 = (0..d).map(|j| hessian[cholesky::packed_len(j) + j]).sum();
+                (0..d).for_each(|j| factor[cholesky::packed_len(j) + j] += 1e-14 * trace);
+                cholesky::factor(factor, d);
                 for (x, y, share) in self.rows.iter(node) {
                     axpy(share * self.family.slope(0.0, y), x, gradient);
                 }
@@ -396,7 +416,7 @@ impl<P: Pointwise> Smooth<P> {
                 let (node, mut work) = (nodes[p] as usize, scratch.lock());
                 let (hessian, work) = work.split_at_mut(self.hessian_len(node));
                 match self.gram(node) {
-                    Some((constant, _)) => hessian.copy_from_slice(constant),
+                    Some(gram) => hessian.copy_from_slice(gram.hessian),
                     None => self.largest_hessian(node, hessian, work),
                 }
                 if self.inverts(node) {

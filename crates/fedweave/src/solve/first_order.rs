@@ -10,8 +10,6 @@ use crate::problem::Problem;
 const SPACING_FIRST: f64 = 0.5;
 const SPACING_BLIND: f64 = 0.2;
 const SPACING: (f64, f64) = (0.1, 0.4);
-/// Iterations before the second look where the start is a good one.
-const FIRST_LOOK: usize = 5;
 /// Numbers that may be read between two questions to the watcher.
 const QUIET: usize = 100_000_000;
 /// Newton's method takes about as much work as so many iterations; a longer tail is left to it.
@@ -32,7 +30,6 @@ pub fn run(
 ) -> Solution {
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
-    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
@@ -51,7 +48,7 @@ pub fn run(
                 false => softened::run(problem, settings, start, sight.sigma, judge, choice, iteration),
             };
         }
-        let next = iteration + pause(iteration, settings.check_every.max(1), warm, judge.tail());
+        let next = iteration + pause(iteration, settings.check_every.max(1), judge.tail());
         while iteration < next.min(settings.iterations_max) {
             method.iterate();
             iteration += 1;
@@ -66,10 +63,10 @@ pub fn run(
 }
 
 /// Iterations until the next look: not many more than the tail is long.
-fn pause(iteration: usize, check_every: usize, warm: bool, tail: Option<f64>) -> usize {
+fn pause(iteration: usize, check_every: usize, tail: Option<f64>) -> usize {
     if iteration < check_every {
-        // A good start needs only a few iterations; after another one the first look has little to see.
-        return if warm { check_every.min(FIRST_LOOK) } else { 2 * check_every };
+        // The first look has little to see.
+        return 2 * check_every;
     }
     let share = match tail {
         None if iteration < WARM_UP => SPACING_FIRST,

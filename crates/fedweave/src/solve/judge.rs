@@ -183,9 +183,11 @@ impl<'a> Judge<'a> {
         let evidence = Evidence::new(problem, &sight.w, &sight.flow, objective);
         self.kkt = evidence.kkt();
         self.step_ratio = sight.step_ratio;
-        // Kinks need exact flows to prove anything worth having; otherwise gaps are like squares of residuals.
+        // Kinks need exact flows to prove anything worth having; otherwise gaps are like squares of residuals, and for
+        // quadratics they cost little.
         let residual = self.kkt.residual();
         let worthwhile = match problem.loss().has_hessian() {
+            true if problem.loss().is_quadratic() => iteration > 0,
             true => residual <= NEAR * self.settings.tolerance.sqrt() || self.history.len() % 8 == 7,
             false => residual <= self.promising,
         };
