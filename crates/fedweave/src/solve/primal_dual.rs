@@ -107,6 +107,8 @@ impl<'p> PrimalDual<'p> {
         // A node that is not coupled keeps tau = 0 and is never touched.
         let tau = |i: usize| if problem.is_coupled(i) { eta / problem.graph().degree(i) as f64 } else { 0.0 };
         self.tau = self.layout.node.iter().map(|&i| tau(i as usize)).collect();
+        // The old factors go first: there is no room for both of a million nodes.
+        self.prepared = Prepared::default();
         self.prepared = match self.exact {
             true => problem.loss().prepare(&self.layout.node, &self.tau),
             false => problem.loss().prepare_majorised(&self.layout.node, &self.tau),
