@@ -26,7 +26,7 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
         return found;
     }
     let components = problem.components();
-    found.w = minimise_fused(problem, &found.w, components, 0.0);
+    found.w = minimise_fused(problem, &found.w, components, 0.0, f64::INFINITY);
     let sizes = components.sizes();
     let (mut mean, mut size) = (Matrix::zeros(components.len(), d), vec![0.0; components.len()]);
     for i in (0..n).filter(|&i| sizes[components.part(i)] > 1) {

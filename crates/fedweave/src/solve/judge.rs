@@ -53,6 +53,8 @@ const FEWER: f64 = 4.0;
 /// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
 /// tail is left to the iterations.
 const FUSED_COST: (f64, f64) = (20.0, 800.0);
+/// It may cost as much as this many iterations and this share of those done.
+const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
 /// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
 const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
@@ -217,7 +219,7 @@ impl<'a> Judge<'a> {
         if let Some(gap) = self.gap_over_allowed() {
             self.tail.see(iteration, gap);
         }
-        self.fuse(&flow);
+        self.fuse(iteration, &flow);
         let last = iteration >= self.settings.iterations_max;
         self.correct(iteration, &flow, sigma, last);
         self.record(iteration, &flow, sigma, last)
@@ -231,7 +233,7 @@ impl<'a> Judge<'a> {
 
     /// A better point from the nodes that the flows say are fused, once the flows are nearly good enough: while the lower bound
     /// still improves by more than is allowed, no point will do, and if little is missing, a few more iterations do.
-    fn fuse(&mut self, flow: &Matrix) {
+    fn fuse(&mut self, iteration: usize, flow: &Matrix) {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
         let Some(partition) = &self.fused else { return };
         let share = partition.len() as f64 / self.problem.nodes() as f64;
@@ -243,7 +245,8 @@ impl<'a> Judge<'a> {
         if !(ripe || self.warm) || self.gap().is_some_and(|gap| gap <= self.allowed()) {
             return;
         }
-        let w = minimise_fused(self.problem, self.w(), partition, FUSED_SHARE * self.allowed());
+        let effort = FUSED_EFFORT.0 + FUSED_EFFORT.1 * iteration as f64;
+        let w = minimise_fused(self.problem, self.w(), partition, FUSED_SHARE * self.allowed(), effort);
         let objective = self.problem.objective(&w);
         if objective < self.objective {
             self.kkt = certificate::kkt(self.problem, &w, flow, objective);
@@ -342,7 +345,8 @@ impl<'a> Judge<'a> {
     /// The last digits of the models: the objective is flat near its minimum, so models are less exact than the gap.
     fn polish(&mut self) {
         if let Some(partition) = self.fused.take().filter(|_| self.settings.tolerance <= POLISHED) {
-            let w = minimise_fused(self.problem, self.w(), &partition, f64::EPSILON * self.objective.abs());
+            let smallest = f64::EPSILON * self.objective.abs();
+            let w = minimise_fused(self.problem, self.w(), &partition, smallest, f64::INFINITY);
             let objective = self.problem.objective(&w);
             self.offer(w, objective);
         }

@@ -31,6 +31,7 @@ pub struct Newton<'a> {
     /// Center of the proximal term.
     center: Matrix,
     steps: usize,
+    evaluations: usize,
     /// Mean curvature of the losses.
     curvature: f64,
     /// Residuals of the linear systems relative to their right-hand sides, at most.
@@ -72,7 +73,7 @@ impl<'a> Newton<'a> {
         let system = System::new(&a, graph, worth, curvature);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
-        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, curvature, reduction: REDUCTION };
+        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, evaluations: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton
     }
@@ -145,6 +146,7 @@ impl<'a> Newton<'a> {
         while length > LENGTH_MIN {
             self.trial.w.as_mut_slice().copy_from_slice(self.at.w.as_slice());
             axpy(length, self.system.x.as_slice(), self.trial.w.as_mut_slice());
+            self.evaluations += 1;
             self.a.evaluate(&mut self.trial, &self.u, &self.center);
             let decrease = self.at.value - self.trial.value;
             if decrease >= -ARMIJO * length * slope - rounding {
@@ -160,10 +162,12 @@ impl<'a> Newton<'a> {
         None
     }
 
-    /// Newton steps until one promises a decrease of at most `decrease_min`.
-    pub fn minimise_to(&mut self, decrease_min: f64, steps_max: usize) {
+    /// Newton steps until one promises a decrease of at most `decrease_min`, or the next would be beyond so many steps or so
+    /// many products with the matrix and evaluations.
+    pub fn minimise_to(&mut self, decrease_min: f64, steps_max: usize, work_max: usize) {
         for _ in 0..steps_max {
-            if self.gradient_norm() == 0.0 || self.step(REDUCTION) <= decrease_min {
+            let work = self.evaluations + self.system.products;
+            if self.gradient_norm() == 0.0 || work >= work_max || self.step(REDUCTION) <= decrease_min {
                 break;
             }
         }

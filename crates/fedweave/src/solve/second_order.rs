@@ -12,7 +12,7 @@ const LONGEST: f64 = 1e6;
 /// For smooth penalties there is nothing to be gained from small steps: rounds end after one or two.
 const SMOOTH: f64 = 1e6;
 /// Residual of the one system of a quadratic problem, in units of the root of the tolerance.
-const QUADRATIC: f64 = 0.03;
+const QUADRATIC: f64 = 0.05;
 const ROUNDS_MAX: usize = 60;
 const STEPS_PER_ROUND: usize = 40;
 /// Rounds without a smaller gap or residual after which rounding is to blame.

@@ -21,8 +21,14 @@ const STEPS_MAX: usize = 30;
 const SHARP: f64 = 1e3;
 
 /// Minimises `F` over models that are equal inside the parts, from the means of `w`, until a Newton step promises less
-/// than `decrease_min`.
-pub fn minimise_fused(problem: &Problem, w: &Matrix, partition: &Partition, decrease_min: f64) -> Matrix {
+/// than `decrease_min` or the work is worth `iterations_max` iterations of the whole problem.
+pub fn minimise_fused(
+    problem: &Problem,
+    w: &Matrix,
+    partition: &Partition,
+    decrease_min: f64,
+    iterations_max: f64,
+) -> Matrix {
     let (n, d) = (problem.nodes(), problem.dim());
     let start = means(w, partition);
     let reduced = quotient(problem, partition);
@@ -31,11 +37,12 @@ pub fn minimise_fused(problem: &Problem, w: &Matrix, partition: &Partition, decr
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
     let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma);
+    let work_max = (iterations_max * n as f64 / partition.len() as f64) as usize;
     // The flows that belong to the differences at the start.
     newton.update(sigma);
-    newton.minimise_to(decrease_min, STEPS_MAX);
+    newton.minimise_to(decrease_min, STEPS_MAX, work_max);
     newton.update(sigma);
-    newton.minimise_to(decrease_min, STEPS_MAX);
+    newton.minimise_to(decrease_min, STEPS_MAX, work_max);
     spread(newton.w(), partition, n)
 }
 
