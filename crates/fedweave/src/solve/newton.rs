@@ -73,7 +73,8 @@ impl<'a> Newton<'a> {
         let system = System::new(&a, graph, worth, curvature);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
-        let mut newton = Newton { a, system, at, trial, u, center, steps: 0, evaluations: 0, curvature, reduction: REDUCTION };
+        let mut newton =
+            Newton { a, system, at, trial, u, center, steps: 0, evaluations: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);
         newton
     }
