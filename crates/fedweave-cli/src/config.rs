@@ -182,7 +182,7 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
-    /// auto, primal-dual or newton, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm,
+    /// auto, primal-dual, newton or newton-cg, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm,
     /// projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -371,7 +371,12 @@ fn settings(raw: &RawConfig) -> Result<Settings> {
     if let Some(ratio) = raw.step_ratio {
         ensure!(ratio > 0.0 && ratio.is_finite(), "--step-ratio {ratio}: must be positive");
     }
-    let exact = [("auto", Solver::Auto), ("primal-dual", Solver::PrimalDual), ("newton", Solver::Newton)];
+    let exact = [
+        ("auto", Solver::Auto),
+        ("primal-dual", Solver::PrimalDual),
+        ("newton", Solver::Newton),
+        ("newton-cg", Solver::NewtonCg),
+    ];
     let solvers: Vec<_> = exact.into_iter().chain(NAMES.map(|name| (name, Solver::Auto))).collect();
     Ok(Settings {
         tolerance,

@@ -153,6 +153,16 @@ impl Problem {
         }
     }
 
+    /// Flows outside the domain of the conjugate are of no use: they are projected onto it.
+    pub(crate) fn project_flows(&self, u: &mut Matrix) {
+        let mut work = vec![0.0; 8 * self.dim()];
+        for e in 0..u.rows() {
+            if self.penalty.excess(e, self.weights[e], u.row(e)) > 0.0 {
+                self.penalty.prox_conjugate(e, self.weights[e], 1.0, u.row_mut(e), &mut work);
+            }
+        }
+    }
+
     /// Edges whose ends have equal models: `|w_i - w_j| <= tolerance * max_i |w_i|`.
     pub fn is_fused(&self, w: &Matrix, edge: usize, tolerance: f64, scale: f64) -> bool {
         self.with_difference(w, edge, norm2) <= tolerance * scale

@@ -169,6 +169,8 @@ pub enum Solver {
     PrimalDual,
     /// Newton-type: the augmented Lagrangian from the start.
     Newton,
+    /// The same with conjugate gradients for all linear systems, also where a factor would be cheaper.
+    NewtonCg,
 }
 
 /// A method and the reason for it.
@@ -245,8 +247,8 @@ fn choose(problem: &Problem, solver: Solver) -> (Plan, String) {
         _ if !loss.has_hessian() && !loss.softens() => {
             (Plan::PrimalDual, "losses of several kinds, some with kinks: only proximal steps serve all".into())
         }
-        Solver::Newton if loss.has_hessian() => (Plan::Newton, "asked for".into()),
-        Solver::Newton => (Plan::Softened, "asked for".into()),
+        Solver::Newton | Solver::NewtonCg if loss.has_hessian() => (Plan::Newton, "asked for".into()),
+        Solver::Newton | Solver::NewtonCg => (Plan::Softened, "asked for".into()),
         Solver::Auto if loss.has_hessian() && penalty.is_smooth() => {
             (Plan::Newton, format!("loss and {} penalty are smooth", penalty.name()))
         }
@@ -255,6 +257,26 @@ fn choose(problem: &Problem, solver: Solver) -> (Plan, String) {
             (Plan::Hybrid, format!("the {} penalty has kinks: {why}", penalty.name()))
         }
     }
+}
+
+impl Settings {
+    /// What a factorisation is worth where systems are to be solved exactly, in products with the matrix.
+    fn factor_worth(&self) -> f64 {
+        if self.solver == Solver::NewtonCg { 0.0 } else { 200.0 }
+    }
+}
+
+/// Numbers that an iteration reads, roughly.
+fn iteration_cost(problem: &Problem) -> usize {
+    16 * problem.dim() * (problem.nodes() + problem.graph().edges())
+}
+
+/// Numbers that may be read between two questions to the watcher.
+const QUIET: usize = 100_000_000;
+
+/// Iterations between two questions to the watcher.
+fn quiet_iterations(problem: &Problem) -> usize {
+    (QUIET / iteration_cost(problem)).max(1)
 }
 
 impl Choice {

@@ -143,7 +143,11 @@ mod tests {
 
     #[test]
     fn solves_a_positive_definite_system() {
-        let k = 7;
+        // Also beyond the lengths with code of their own.
+        (1..16).for_each(solves);
+    }
+
+    fn solves(k: usize) {
         // A = B B' + I for a fixed B.
         let b = |i: usize, j: usize| ((i * 5 + j * 3) % 7) as f64 / 3.0 - 1.0;
         let a = |i, j| (0..k).map(|l| b(i, l) * b(j, l)).sum::<f64>() + f64::from(u8::from(i == j));

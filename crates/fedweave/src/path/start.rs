@@ -44,7 +44,8 @@ impl<'b> Predictor<'b> {
                 extrapolate(&mut start.u, &before.u, share);
             }
         }
-        into_domain(problem, &mut start.u);
+        // Flows of another `lambda`.
+        problem.project_flows(&mut start.u);
         Some(start)
     }
 }
@@ -53,15 +54,4 @@ impl<'b> Predictor<'b> {
 fn extrapolate(x: &mut Matrix, before: &Matrix, share: f64) {
     x.as_mut_slice().iter_mut().for_each(|x| *x *= 1.0 + share);
     axpy(-share, before.as_slice(), x.as_mut_slice());
-}
-
-/// Flows outside the domain of the conjugate are of no use: those of a smaller `lambda` are projected onto it.
-fn into_domain(problem: &Problem, u: &mut Matrix) {
-    let mut work = vec![0.0; 8 * problem.dim()];
-    for e in 0..u.rows() {
-        let weight = problem.edge_weights()[e];
-        if problem.penalty().excess(e, weight, u.row(e)) > 0.0 {
-            problem.penalty().prox_conjugate(e, weight, 1.0, u.row_mut(e), &mut work);
-        }
-    }
 }

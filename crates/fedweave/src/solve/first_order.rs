@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use super::step_ratio::StepRatio;
-use super::{Choice, PrimalDual, Settings, Solution, Start, second_order, softened};
+use super::{Choice, PrimalDual, Settings, Solution, Start, quiet_iterations, second_order, softened};
 use crate::problem::Problem;
 
 /// A look costs a few iterations: looks are spaced by these shares of the iterations done, the first ones, those with no
@@ -10,8 +10,6 @@ use crate::problem::Problem;
 const SPACING_FIRST: f64 = 0.5;
 const SPACING_BLIND: f64 = 0.2;
 const SPACING: (f64, f64) = (0.1, 0.4);
-/// Numbers that may be read between two questions to the watcher.
-const QUIET: usize = 100_000_000;
 /// Newton's method takes about as much work as so many iterations; a longer tail is left to it.
 const TAIL: f64 = 2000.0;
 /// Before so many iterations nothing is known about the tail.
@@ -32,7 +30,7 @@ pub fn run(
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
-    let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
+    let tick_every = quiet_iterations(problem);
     let mut iteration = done;
     loop {
         if let Some(status) = judge.look(iteration, method.sight()) {

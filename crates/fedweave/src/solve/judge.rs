@@ -5,7 +5,7 @@
 
 use super::newton::{averaged, minimise_fused};
 use super::tail::Tail;
-use super::{Choice, Record, Settings, Solution, Status, Watch};
+use super::{Choice, Record, Settings, Solution, Status, Watch, iteration_cost};
 use crate::certificate::{self, Evidence, Kkt};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
@@ -29,6 +29,8 @@ pub struct Sight {
 const PROMISING: f64 = 100.0;
 /// ... and otherwise each time the number of iterations has doubled.
 const FIRST_CORRECTION: usize = 60;
+/// Where models no longer improve, the next one comes after this share of that.
+const SETTLED: f64 = 0.65;
 /// A correction costs about as much as so many iterations.
 const CORRECTION_COST: f64 = 500.0;
 /// Edges are stiffer than nodes in the first correction by this factor ...
@@ -265,11 +267,11 @@ impl<'a> Judge<'a> {
         let near = residual <= self.promising.max(self.settings.tolerance);
         // Models that no longer improve wait for nothing but a proof.
         let settled = self.objective_before - self.objective <= self.allowed();
-        let due = if settled { 0.65 } else { 1.0 } * self.next_correction as f64;
+        let waited = iteration as f64 >= if settled { SETTLED } else { 1.0 } * self.next_correction as f64;
         let due = match self.proves {
             // Flows that prove something get better by themselves, unless that takes too long.
             true => near && self.tail().is_some_and(|tail| tail > CORRECTION_COST),
-            false => near || iteration as f64 >= due,
+            false => near || waited,
         };
         if last || std::mem::take(&mut self.warm) || (far && due) {
             self.correct_now(iteration, flow, sigma);
@@ -377,6 +379,5 @@ impl<'a> Judge<'a> {
 
 /// A correction may cost about as much as the iterations so far, and more where it is cheap.
 fn steps_max(problem: &Problem, iteration: usize) -> usize {
-    let per_step = 16 * problem.dim() * (problem.nodes() + problem.graph().edges());
-    iteration.max(CHEAP / per_step.max(1)).clamp(150, STEPS_MAX)
+    iteration.max(CHEAP / iteration_cost(problem).max(1)).clamp(150, STEPS_MAX)
 }

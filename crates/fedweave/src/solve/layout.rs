@@ -190,4 +190,31 @@ mod tests {
         let rows = Matrix::from_rows(2, (0..120).map(f64::from).collect());
         assert_eq!(Layout::restore(&Layout::place(&rows, &layout.node), &layout.node), rows);
     }
+
+    /// Also beyond the lengths with code of their own.
+    #[test]
+    fn differences_and_divergences_are_those_of_the_incidence_map() {
+        let graph = erdos_renyi(40, 0.1, 5).unwrap();
+        let layout = Layout::new(&graph);
+        for d in 1..16 {
+            let numbers = |rows: usize, shift: f64| (0..rows * d).map(|k| (k as f64 + shift).sin()).collect();
+            let (w, u) = (Matrix::from_rows(d, numbers(40, 0.0)), Matrix::from_rows(d, numbers(graph.edges(), 0.5)));
+            let (mut differences, mut divergences) = (u.clone(), w.clone());
+            layout.add_differences(0, 0.3, &w, differences.as_mut_slice());
+            layout.add_divergence(0, |place| place as f64, &u, divergences.as_mut_slice());
+            let (mut t, mut out) = (u.clone(), w.clone());
+            for (e, &(i, j)) in layout.ends.iter().enumerate() {
+                for k in 0..d {
+                    let (i, j) = (i as usize, j as usize);
+                    t.row_mut(e)[k] += 0.3 * (w.row(i)[k] - w.row(j)[k]);
+                    out.row_mut(i)[k] += i as f64 * u.row(e)[k];
+                    out.row_mut(j)[k] -= j as f64 * u.row(e)[k];
+                }
+            }
+            let close = |a: &Matrix, b: &Matrix| {
+                a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
+            };
+            assert!(close(&differences, &t) && close(&divergences, &out), "{d}");
+        }
+    }
 }

@@ -38,8 +38,6 @@ pub struct Newton<'a> {
     reduction: f64,
 }
 
-/// What a factorisation is worth where systems are to be solved exactly, in products.
-pub const EXACT: f64 = 200.0;
 /// Most products with the matrix for one Newton step.
 const PRODUCTS_MAX: usize = 500;
 /// Residuals of the linear systems relative to their right-hand sides, at most.

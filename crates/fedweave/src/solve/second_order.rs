@@ -1,7 +1,7 @@
 //! The augmented Lagrangian method under the judge's eyes.
 
 use super::judge::{Judge, Sight};
-use super::newton::{EXACT, Losses, Newton};
+use super::newton::{Losses, Newton};
 use super::{Choice, Settings, Solution, Start, Status};
 use crate::problem::Problem;
 
@@ -34,7 +34,8 @@ pub fn run(
     let terms = Losses(problem.loss());
     let smooth = penalty.is_smooth();
     let sigma = if smooth { SMOOTH * mean(weights) } else { sigma };
-    let mut newton = Newton::new(&terms, penalty, graph, weights, EXACT, start.w, start.u, sigma);
+    let worth = settings.factor_worth();
+    let mut newton = Newton::new(&terms, penalty, graph, weights, worth, start.w, start.u, sigma);
     newton.set_proximal(PROXIMAL);
     if smooth && problem.loss().is_quadratic() {
         // One linear system is the whole problem: the gap is like the square of its residual.

@@ -4,7 +4,7 @@
 //! new multipliers. At the end the slopes are a dual point in sample space, which the certificate asks for.
 
 use super::judge::{Judge, Sight};
-use super::newton::{EXACT, Losses, Newton};
+use super::newton::{Losses, Newton};
 use super::second_order::PROXIMAL;
 use super::{Choice, Settings, Solution, Start, first_order};
 use crate::certificate::Evidence;
@@ -47,7 +47,7 @@ pub fn run(
         let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
         let terms = Losses(&*loss);
         let (weights, graph) = (problem.edge_weights(), problem.graph());
-        let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, EXACT, w, u, sigma);
+        let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, settings.factor_worth(), w, u, sigma);
         newton.set_proximal(PROXIMAL);
         let at = iterations;
         newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));

@@ -5,7 +5,7 @@
 
 use super::descent::flows;
 use super::rounds::{History, Method, RoundRecord};
-use super::{Choice, Record, Settings, Solution, Status, Watch};
+use super::{Choice, Record, Settings, Solution, Status, Watch, quiet_iterations};
 use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -21,8 +21,6 @@ const FIRST_CORRECTION: usize = 60;
 /// Stiffness of edges in a correction, in units of the mean curvature of the nodes, and products of its linear systems.
 const STIFF: f64 = 1e3;
 const PRODUCTS_MAX: usize = 500;
-/// Numbers that may be read between two questions to the watcher.
-const QUIET: usize = 100_000_000;
 
 /// Runs a method until the tolerance is reached or the settings say stop; with `exactly`, for so many rounds whatever is
 /// reached. Also returns what was sent, a record for each of the solution's.
@@ -34,7 +32,7 @@ pub fn solve_in_rounds(
     watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> (Solution, History) {
     let rounds_max = exactly.unwrap_or(settings.iterations_max);
-    let tick_every = (QUIET / (16 * problem.dim() * (problem.nodes() + problem.graph().edges()))).max(1);
+    let tick_every = quiet_iterations(problem);
     let mut eyes = Eyes::new(problem, settings);
     let (mut round, mut next) = (0, 0);
     let status = loop {
@@ -110,12 +108,8 @@ impl<'a> Eyes<'a> {
 
     /// The flows of the method, or those that belong to its models, inside the domain of the conjugates.
     fn flows_of(&self, method: &dyn Method) -> Matrix {
-        let (problem, d) = (self.problem, self.problem.dim());
-        let mut u = method.flows().unwrap_or_else(|| flows(problem, method.models()));
-        let mut work = vec![0.0; 8 * d];
-        for e in (0..u.rows()).filter(|_| problem.lambda() > 0.0 && !problem.penalty().is_smooth()) {
-            problem.penalty().prox_conjugate(e, problem.edge_weights()[e], 1.0, u.row_mut(e), &mut work);
-        }
+        let mut u = method.flows().unwrap_or_else(|| flows(self.problem, method.models()));
+        self.problem.project_flows(&mut u);
         u
     }
 

@@ -54,6 +54,11 @@ impl<'a> Augmented<'a> {
         Augmented { terms, penalty, layout, weight, sigma: 1.0, delta: 0.0, damping: 0.0, scratch }
     }
 
+    /// `sigma` times the mean eigenvalue of the Jacobian of an edge.
+    pub fn stiffness(&self, point: &Point, e: usize) -> f64 {
+        self.sigma * self.penalty.stiffness(self.layout.edge[e] as usize, self.weight[e], self.sigma, point.y.row(e))
+    }
+
     /// Fills in everything that belongs to `point.w`.
     pub fn evaluate(&self, point: &mut Point, u: &Matrix, center: &Matrix) {
         let paid = self.evaluate_edges(&point.w, u, &mut point.y, &mut point.flow);

@@ -3,6 +3,7 @@
 //! know each node and nothing beyond its neighbours. One scalar factor serves all coordinates.
 
 use super::augmented::{Augmented, Point};
+use super::system::{FILL_MAX, product_cost};
 use crate::graph::Graph;
 use crate::linalg::sparse::{Budget, Elimination};
 use crate::matrix::Matrix;
@@ -10,8 +11,6 @@ use crate::matrix::Matrix;
 /// What a factorisation and a solution may cost, in products with the matrix of the system.
 const FACTOR_WORTH: f64 = 100.0;
 const SOLVE_WORTH: f64 = 8.0;
-/// Entries of the factor at most.
-const FILL_MAX: f64 = 4e7;
 
 /// The plan and the numbers of the factor. Places are the nodes of the graph.
 pub struct Coupling<'a> {
@@ -26,10 +25,9 @@ pub struct Coupling<'a> {
 impl<'a> Coupling<'a> {
     /// `None` if the factor would fill up.
     pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
-        let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
-        let product = 2.0 * n * size * size + 16.0 * edges * size;
-        let budget =
-            Budget { flops: FACTOR_WORTH * product, fill: (SOLVE_WORTH * product / (4.0 * size)).min(FILL_MAX) };
+        let product = product_cost(graph, d);
+        let fill = (SOLVE_WORTH * product / (4.0 * d as f64)).min(FILL_MAX);
+        let budget = Budget { flops: FACTOR_WORTH * product, fill };
         let elimination = Elimination::plan(graph, 1, budget)?;
         let columns = vec![0.0; graph.nodes() * d];
         Some(Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns })
@@ -37,9 +35,7 @@ impl<'a> Coupling<'a> {
 
     /// Factors for the point; false if that fails.
     pub fn set(&mut self, a: &Augmented, point: &Point, curvature: f64) -> bool {
-        let stiffness =
-            |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
-        let stiffness: Vec<f64> = (0..self.graph.edges()).map(stiffness).collect();
+        let stiffness: Vec<f64> = (0..self.graph.edges()).map(|e| a.stiffness(point, e)).collect();
         self.entries.clear();
         for j in 0..self.graph.nodes() {
             let ends = self.graph.ends(j);

@@ -1,6 +1,7 @@
 //! The Newton system by a sparse Cholesky factor: unbeatable on chains, trees and other graphs that hardly fill up.
 
 use super::augmented::{Augmented, Point};
+use super::system::{FILL_MAX, product_cost};
 use crate::graph::Graph;
 use crate::linalg::cholesky::{packed_len, unpack};
 use crate::linalg::sparse::{Budget, Elimination};
@@ -10,8 +11,6 @@ use crate::parallel::for_blocks;
 /// Systems larger than this with more than so many edges per node are not even planned: planning costs more than it brings.
 const SMALL: f64 = 2e4;
 const DENSE: f64 = 2.2;
-/// Entries of the factor at most.
-const FILL_MAX: f64 = 4e7;
 
 /// The plan and the numbers of a factorisation. Places are the nodes of the graph.
 pub struct Direct<'a> {
@@ -32,8 +31,8 @@ impl<'a> Direct<'a> {
         if n * size > SMALL && edges > DENSE * n {
             return None;
         }
-        let product = 2.0 * n * size * size + 16.0 * edges * size;
-        let elimination = Elimination::plan(graph, d, Budget { flops: worth * product, fill: FILL_MAX })?;
+        let budget = Budget { flops: worth * product_cost(graph, d), fill: FILL_MAX };
+        let elimination = Elimination::plan(graph, d, budget)?;
         Some(Direct {
             graph,
             entries: vec![0.0; elimination.entries()],

@@ -10,6 +10,15 @@ use crate::linalg::cholesky::{self, INVERSE_MAX, packed_len};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::{arena, for_blocks, for_pieces, sum_over_blocks};
 
+/// Entries of a sparse factor at most.
+pub const FILL_MAX: f64 = 4e7;
+
+/// Operations of a product with the matrix.
+pub fn product_cost(graph: &Graph, d: usize) -> f64 {
+    let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
+    2.0 * n * size * size + 16.0 * edges * size
+}
+
 /// `out <- (H + shift)^-1`, all entries.
 fn invert(a: &Augmented, place: usize, hessian: &[f64], shift: f64, out: &mut [f64]) {
     let (d, mut work) = (a.terms.dim(), a.scratch.lock());
@@ -29,6 +38,7 @@ pub struct System<'a> {
     shift: Vec<f64>,
     fresh: bool,
     graph: &'a Graph,
+    worth: f64,
     curvature: f64,
     coupling: Planned<Coupling<'a>>,
     /// The preconditioner is that of the [`Coupling`].
@@ -77,6 +87,7 @@ impl<'a> System<'a> {
             shift: vec![0.0; n],
             fresh: false,
             graph,
+            worth,
             curvature,
             coupling: Planned::Unknown,
             stiff: false,
@@ -96,7 +107,8 @@ impl<'a> System<'a> {
             Some(direct) => {
                 format!("sparse Cholesky factors, {} entries for a matrix of {}", direct.fill(), direct.entries())
             }
-            None => "conjugate gradients, since factors would fill up".into(),
+            None if self.worth > 0.0 => "conjugate gradients, since factors would fill up".into(),
+            None => "conjugate gradients".into(),
         }
     }
 
@@ -142,9 +154,8 @@ impl<'a> System<'a> {
 
     /// The edges' share of the diagonal.
     fn set_shift(&mut self, a: &Augmented, point: &Point) {
-        let stiffness =
-            |e: usize| a.sigma * a.penalty.stiffness(a.layout.edge[e] as usize, a.weight[e], a.sigma, point.y.row(e));
-        let at = |place: usize| a.layout.at_node(place).iter().map(|end| stiffness(end.edge as usize)).sum::<f64>();
+        let at =
+            |place: usize| a.layout.at_node(place).iter().map(|end| a.stiffness(point, end.edge as usize)).sum::<f64>();
         for_blocks(&mut self.shift, 1, |start, shift| {
             shift
                 .iter_mut()
