@@ -37,10 +37,12 @@ pub fn run(
     let worth = settings.factor_worth();
     let mut newton = Newton::new(&terms, penalty, graph, weights, worth, start.w, start.u, sigma);
     newton.set_proximal(PROXIMAL);
-    if smooth && problem.loss().is_quadratic() {
-        // One linear system is the whole problem: the gap is like the square of its residual.
+    // One linear system is the whole problem: the gap is like the square of its residual.
+    let linear = smooth && problem.loss().is_quadratic();
+    if linear {
         newton.set_reduction(QUADRATIC * settings.tolerance.sqrt());
     }
+    let steps_max = if linear { 1 } else { STEPS_PER_ROUND };
     let floor = 1e-14 * newton.curvature() * (problem.nodes() as f64).sqrt();
     let (mut best, mut idle) = (f64::INFINITY, 0);
     choice.reason = format!("{}; linear systems by {}", choice.reason, newton.linear_solver());
@@ -61,7 +63,7 @@ pub fn run(
             newton.update(if smooth { sigma } else { (GROWTH * newton.sigma()).min(longest.max(sigma)) });
         }
         let at = iteration(&newton);
-        newton.minimise(floor, STEPS_PER_ROUND.min(left), &mut || judge.tick(at));
+        newton.minimise(floor, steps_max.min(left), &mut || judge.tick(at));
     }
     let iterations = done + newton.work().0;
     judge.solution(Status::Stalled, iterations, choice)
