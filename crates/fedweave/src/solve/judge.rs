@@ -177,10 +177,10 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a point after so many iterations; `Some` ends the run.
-    pub fn look(&mut self, iteration: usize, sight: Sight) -> Option<Status> {
+    pub fn look(&mut self, iteration: usize, mut sight: Sight) -> Option<Status> {
         let problem = self.problem;
-        let objective = problem.objective(&sight.w);
         self.objective_before = self.objective;
+        let objective = self.improve(&mut sight);
         if !objective.is_finite() && self.w.is_some() {
             return Some(Status::Diverged);
         }
@@ -201,14 +201,7 @@ impl<'a> Judge<'a> {
             self.raw_lower = self.raw_lower.max(objective - gap);
             self.offer_bound(&sight.flow, objective - gap);
         }
-        let Sight { w, flow, fused, sigma, .. } = sight;
-        self.fused = self.partition(&fused);
-        if let Some(partition) = &self.fused {
-            // Iterates tremble inside clusters, and norms charge the first order of that.
-            let mean = averaged(&w, partition);
-            let objective = problem.objective(&mean);
-            self.offer(mean, objective);
-        }
+        let Sight { w, flow, sigma, .. } = sight;
         // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
         if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
             self.optimal = true;
@@ -225,6 +218,26 @@ impl<'a> Judge<'a> {
         let last = iteration >= self.settings.iterations_max;
         self.correct(iteration, &flow, sigma, last);
         self.record(iteration, &flow, sigma, last)
+    }
+
+    /// Replaces the models by their means over fused nodes where that is better: iterates tremble inside clusters, and norms
+    /// charge the first order of that. Returns the objective.
+    fn improve(&mut self, sight: &mut Sight) -> f64 {
+        self.fused = self.partition(&sight.fused);
+        let mean = self.fused.as_ref().map(|partition| averaged(&sight.w, partition));
+        let Some(mean) = mean else { return self.problem.objective(&sight.w) };
+        let objective = self.problem.objective(&mean);
+        // Means that are better than everything before need no comparison.
+        if objective < self.objective && self.w.is_some() {
+            sight.w = mean;
+            return objective;
+        }
+        let own = self.problem.objective(&sight.w);
+        if own <= objective || objective.is_nan() {
+            return own;
+        }
+        sight.w = mean;
+        objective
     }
 
     /// The nodes that these edges fuse, if fusion makes sense and there are any.
