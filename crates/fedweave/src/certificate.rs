@@ -16,7 +16,7 @@
 //! holds if some minimiser is within that distance. It is not called a certificate unless that charge is negligible.
 
 use crate::loss::FenchelGap;
-use crate::matrix::{Matrix, dot, norm2};
+use crate::matrix::{Matrix, axpy, dot, norm2};
 use crate::parallel::{for_blocks, ordered_fold, ordered_map, ordered_sum};
 use crate::penalty::ROUNDING;
 use crate::problem::Problem;
@@ -97,12 +97,17 @@ impl<'a> Evidence<'a> {
         let (problem, w, u) = (self.problem, self.w, self.u);
         let (loss, d) = (problem.loss(), problem.dim());
         let scratch = Scratch::new(loss.work_len() + 2 * d);
+        // The residual is the gradient and what flows out.
+        let differentiable = loss.has_hessian();
         let stationarity = |i: usize| {
             let mut work = scratch.lock();
             let (residual, work) = work.split_at_mut(d);
             loss.residual(i, w.row(i), self.divergence.row(i), residual, work);
             let size = norm2(residual);
-            loss.gradient(i, w.row(i), residual);
+            match differentiable {
+                true => axpy(-1.0, self.divergence.row(i), residual),
+                false => loss.gradient(i, w.row(i), residual),
+            }
             size / (1.0 + norm2(residual))
         };
         let stationarity = ordered_fold(problem.nodes(), 2 * loss.cost(), 0.0, stationarity, nan_max);

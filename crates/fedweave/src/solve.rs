@@ -4,6 +4,7 @@
 
 mod async_fedgd;
 mod attained;
+mod cold;
 mod descent;
 mod fedgd;
 mod fedrelax;

@@ -111,8 +111,10 @@ impl Loss for Point {
             if !piece.is_empty() {
                 let (pull, scale) = piece.split_at_mut(d);
                 for j in 0..d {
-                    pull[j] = self.rows.iter(nodes[p] as usize).map(|(x, _, a)| 2.0 * a * x[j]).sum();
-                    scale[j] = 1.0 / (2.0 * self.half_curvature(nodes[p] as usize, j) + 1.0 / tau[p]);
+                    let (node, shift) = (nodes[p] as usize, 1.0 / tau[p]);
+                    let stiffness = 2.0 * self.half_curvature(node, j) + shift;
+                    pull[j] = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x[j]).sum::<f64>() / stiffness;
+                    scale[j] = shift / stiffness;
                 }
             }
         });
@@ -123,7 +125,7 @@ impl Loss for Point {
         &self,
         start: usize,
         _nodes: &[u32],
-        tau: &[f64],
+        _tau: &[f64],
         prepared: &Prepared,
         rows: &mut [f64],
         _work: &mut [f64],
@@ -133,8 +135,7 @@ impl Loss for Point {
             let piece = &prepared.factors[prepared.offsets[start + k]..prepared.offsets[start + k + 1]];
             if !piece.is_empty() {
                 let (pull, scale) = piece.split_at(d);
-                let shift = 1.0 / tau[start + k];
-                row.iter_mut().zip(pull).zip(scale).for_each(|((w, p), s)| *w = (*w * shift + p) * s);
+                row.iter_mut().zip(pull).zip(scale).for_each(|((w, p), s)| *w = p + s * *w);
             }
         }
     }

@@ -63,6 +63,21 @@ fn fit<const D: usize>(family: &impl Pointwise, x: &[f64], y: &[f64], share: &[f
     rows.map(|((x, y), a)| a * family.value(dot(x, w), *y)).sum()
 }
 
+/// `w <- pull + A w` for a piece that holds `pull` and the columns of `A`.
+#[inline(always)]
+fn affine<const D: usize>(piece: &[f64], w: &mut [f64], work: &mut [f64]) {
+    let d = known::<D>(w.len());
+    let (mut few, (pull, columns)) = ([0.0; D], piece.split_at(d));
+    let sum = if D > 0 { &mut few[..] } else { &mut work[..d] };
+    sum.copy_from_slice(pull);
+    for (column, w) in columns.chunks_exact(d).zip(w.iter()) {
+        for k in 0..d {
+            sum[k] += w * column[k];
+        }
+    }
+    w.copy_from_slice(sum);
+}
+
 /// What is known of a quadratic.
 struct Gram<'a> {
     hessian: &'a [f64],
@@ -206,12 +221,15 @@ impl<P: Pointwise> Loss for Smooth<P> {
             let (place, node) = (start + k, nodes[k] as usize);
             if !P::QUADRATIC {
                 self.prox(node, tau[place], row, work);
-            } else if prepared.offsets[place] < prepared.offsets[place + 1] {
-                let shift = 1.0 / tau[place];
-                let piece = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
-                let (pull, factor) = piece.split_at(d);
+                continue;
+            }
+            let piece = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
+            if piece.len() == d + d * d {
+                by_dim!(d, affine(piece, row, work));
+            } else if !piece.is_empty() {
+                let (shift, (pull, factor)) = (1.0 / tau[place], piece.split_at(d));
                 row.iter_mut().zip(pull).for_each(|(w, p)| *w = *w * shift + p);
-                self.prepared_solve(node, shift, factor, row, work);
+                self.factor_solve(node, shift, factor, row, work);
             }
         }
     }
@@ -397,8 +415,8 @@ impl<P: Pointwise> Smooth<P> {
         self.dim() <= cholesky::INVERSE_MAX && self.rows.data.rows(node).len() >= self.dim()
     }
 
-    /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the inverse or the
-    /// factor.
+    /// For every place: the gradient at zero with its sign changed (which the proximal step adds), then the factor or the inverse.
+    /// A quadratic with the inverse has a proximal step `pull + A v`, and both are kept.
     fn prepare_factors(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
         let d = self.dim();
         let len = |p: usize| {
@@ -421,6 +439,12 @@ impl<P: Pointwise> Smooth<P> {
                 }
                 if self.inverts(node) {
                     cholesky::shifted_inverse(hessian, d, 1.0 / tau[p], factor, &mut work[..d]);
+                    if P::QUADRATIC {
+                        let b = &mut work[..d];
+                        b.copy_from_slice(pull);
+                        cholesky::dense_product(factor, b, pull);
+                        factor.iter_mut().for_each(|a| *a /= tau[p]);
+                    }
                 } else {
                     self.factor(node, hessian, 1.0 / tau[p], factor, work);
                 }

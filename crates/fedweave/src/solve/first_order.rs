@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use super::step_ratio::StepRatio;
-use super::{Choice, PrimalDual, Settings, Solution, Start, quiet_iterations, second_order, softened};
+use super::{Choice, PrimalDual, Settings, Solution, Start, cold, quiet_iterations, second_order, softened};
 use crate::problem::Problem;
 
 /// A look costs a few iterations: looks are spaced by these shares of the iterations done, the first ones, those with no
@@ -20,12 +20,15 @@ const WARM_UP: usize = 300;
 pub fn run(
     problem: &Problem,
     settings: &Settings,
-    start: Start,
+    mut start: Start,
     mut judge: Judge,
     choice: Choice,
     hybrid: bool,
     done: usize,
 ) -> Solution {
+    if hybrid {
+        cold::begin(problem, &mut start);
+    }
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
     drop(start);

@@ -1,0 +1,43 @@
+//! Where to begin when nothing is known: at the nodes' own models, with a ratio of steps to match.
+//!
+//! From zero, the first iterations carry all models the same long way, which says nothing about the way they have to go from
+//! each other: the ratio of steps would follow that, and take long to return.
+
+use super::Start;
+use super::newton::{Losses, mean_curvature};
+use crate::matrix::dot;
+use crate::parallel::{for_blocks, ordered_sum};
+use crate::problem::Problem;
+use crate::scratch::Scratch;
+
+/// The step towards a node's own model, in units of the mean curvature: long, but under-determined models stay small.
+const LONG: f64 = 100.0;
+/// The ratio for which models and flows would have equally far to go if neighbours met half-way and all flows ended at their
+/// bounds is larger than the good ones, by about this factor.
+const SHARE: f64 = 0.25;
+
+/// Replaces a start at zero, for quadratic losses: others may have no minimiser.
+pub fn begin(problem: &Problem, start: &mut Start) {
+    let zero = |values: &[f64]| values.iter().all(|v| *v == 0.0);
+    let (graph, loss, d) = (problem.graph(), problem.loss(), problem.dim());
+    if !loss.is_quadratic() || !zero(start.u.as_slice()) || !zero(start.w.as_slice()) {
+        return;
+    }
+    let curvature = mean_curvature(&Losses(loss), problem.nodes(), |i| start.w.row(i));
+    if curvature <= 0.0 {
+        return;
+    }
+    let scratch = Scratch::new(loss.work_len() + 2 * d);
+    for_blocks(start.w.as_mut_slice(), d, |first, rows| {
+        let mut work = scratch.lock();
+        for (k, w) in rows.chunks_exact_mut(d).enumerate() {
+            loss.prox(first + k, LONG / curvature, w, &mut work);
+        }
+    });
+    let apart = ordered_sum(graph.edges(), d, |e| problem.with_difference(&start.w, e, |t| dot(t, t)));
+    let bounds: f64 = problem.edge_weights().iter().map(|a| a * a).sum();
+    let ratio = SHARE * (apart / bounds).sqrt();
+    if ratio > 0.0 && ratio.is_finite() {
+        start.step_ratio = ratio;
+    }
+}
