@@ -27,12 +27,11 @@ pub fn begin(problem: &Problem, start: &mut Start) {
     if curvature <= 0.0 {
         return;
     }
-    let scratch = Scratch::new(loss.work_len() + 2 * d);
+    let (nodes, tau): (Vec<u32>, Vec<f64>) = (0..problem.nodes() as u32).map(|i| (i, LONG / curvature)).unzip();
+    let (prepared, scratch) = (loss.prepare(&nodes, &tau), Scratch::new(loss.work_len() + 2 * d));
     for_blocks(start.w.as_mut_slice(), d, |first, rows| {
-        let mut work = scratch.lock();
-        for (k, w) in rows.chunks_exact_mut(d).enumerate() {
-            loss.prox(first + k, LONG / curvature, w, &mut work);
-        }
+        let places = first..first + rows.len() / d;
+        loss.prox_rows(first, &nodes[places], &tau, &prepared, rows, &mut scratch.lock());
     });
     let apart = ordered_sum(graph.edges(), d, |e| problem.with_difference(&start.w, e, |t| dot(t, t)));
     let bounds: f64 = problem.edge_weights().iter().map(|a| a * a).sum();
