@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fedweave::Dataset;
 use fedweave::cluster::{Clusters, clusters};
-use fedweave::loss::{Family, LossOptions, LossSpec};
+use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
@@ -198,10 +198,19 @@ impl Training {
 
     /// Errors of the solver's models `w`, restored: `parameters`. Scores are the same in scaled features; positions are not.
     pub fn errors(&self, loss: &LossSpec, w: &Matrix, parameters: &Matrix) -> Result<Errors> {
-        let positions = matches!(loss, LossSpec::Same(Family::Point));
-        let (data, models) = if positions { (&self.rows, parameters) } else { (&self.scaled, w) };
-        Ok(Errors::of(&*loss.build(data.clone(), &LossOptions::default())?, models))
+        Ok(Errors::of(&*self.error_loss(loss)?, if measures_positions(loss) { parameters } else { w }))
     }
+
+    /// The loss without regularisation, whose values are errors.
+    pub fn error_loss(&self, loss: &LossSpec) -> Result<Box<dyn Loss>> {
+        let data = if measures_positions(loss) { &self.rows } else { &self.scaled };
+        Ok(loss.build(data.clone(), &LossOptions::default())?)
+    }
+}
+
+/// True if errors are distances, which change with the scale of features.
+pub fn measures_positions(loss: &LossSpec) -> bool {
+    matches!(loss, LossSpec::Same(Family::Point))
 }
 
 /// A solved problem and where it came from.

@@ -20,7 +20,7 @@ use fedweave::tune::{Errors, stiff_lambda};
 use fedweave_io::{Input, RunWriter, load};
 
 use crate::config::RawConfig;
-use crate::fit::{Fit, Solved, Training, build, check, exit, hold_out, refuse_runaway, time_left};
+use crate::fit::{Fit, Solved, Training, build, check, exit, hold_out, measures_positions, refuse_runaway, time_left};
 use crate::plan::{Plan, at_least, choice};
 use crate::progress::{Watcher, catch_interrupts, interrupted, use_threads};
 use crate::trial::Trial;
@@ -150,6 +150,7 @@ fn walk(plan: Plan, input: Input, ask: &Ask) -> Result<Option<Walk>> {
         training: &training,
         started,
         wanted: grid.len(),
+        error_loss: training.error_loss(&loss)?,
         validation,
         watcher: None,
         errors: Vec::new(),
@@ -239,6 +240,7 @@ struct Steps<'a> {
     training: &'a Training,
     started: Instant,
     wanted: usize,
+    error_loss: Box<dyn Loss>,
     validation: Option<Box<dyn Loss>>,
     watcher: Option<(usize, Watcher)>,
     errors: Vec<PointErrors>,
@@ -261,8 +263,8 @@ impl PathWatch for Steps<'_> {
 
     fn keep(&mut self, k: usize, _point: &PathPoint, solution: &Solution) {
         let parameters = self.training.restore(self.loss, &solution.w);
-        let train =
-            self.training.errors(self.loss, &solution.w, &parameters).expect("the same rows built a loss before");
+        let models = if measures_positions(self.loss) { &parameters } else { &solution.w };
+        let train = Errors::of(&*self.error_loss, models);
         let validation = self.validation.as_ref().map(|loss| Errors::of(&**loss, &solution.w));
         self.errors.push(PointErrors { train, validation });
         self.last = Some((k, solution.clone()));

@@ -15,6 +15,9 @@ const LONG: f64 = 100.0;
 /// The ratio for which models and flows would have equally far to go if neighbours met half-way and all flows ended at their
 /// bounds is larger than the good ones, by about this factor.
 const SHARE: f64 = 0.25;
+/// Where bounds are so large that few flows end there, losses decide how far flows go: the smallest ratio, in units of
+/// the mean curvature.
+const SMALLEST: f64 = 0.5;
 
 /// Replaces a start at zero, for quadratic losses: others may have no minimiser.
 pub fn begin(problem: &Problem, start: &mut Start) {
@@ -35,7 +38,7 @@ pub fn begin(problem: &Problem, start: &mut Start) {
     });
     let apart = ordered_sum(graph.edges(), d, |e| problem.with_difference(&start.w, e, |t| dot(t, t)));
     let bounds: f64 = problem.edge_weights().iter().map(|a| a * a).sum();
-    let ratio = SHARE * (apart / bounds).sqrt();
+    let ratio = (SHARE * (apart / bounds).sqrt()).max(SMALLEST / curvature);
     if ratio > 0.0 && ratio.is_finite() {
         start.step_ratio = ratio;
     }
