@@ -1,0 +1,140 @@
+//! Models by name, with their options: `tree max-depth=5 min-samples-leaf=2`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::options::Options;
+use super::{LinearOptions, Local, LocalModel, SpecError, Task};
+
+/// A model class with its hyper-parameters. Defaults are those of scikit-learn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelSpec {
+    /// Least squares, with `alpha |w|^2` added: `linear` for `alpha = 0`, else `ridge`.
+    Linear(LinearOptions),
+}
+
+/// The names of all model classes.
+pub const MODELS: [&str; 2] = ["linear", "ridge"];
+
+impl ModelSpec {
+    /// A model class with default options.
+    pub fn of(name: &str) -> Result<Self, SpecError> {
+        Ok(match name {
+            "linear" => ModelSpec::Linear(LinearOptions { alpha: 0.0, ..Default::default() }),
+            "ridge" => ModelSpec::Linear(LinearOptions::default()),
+            _ => return Err(SpecError::UnknownModel { name: name.into(), known: MODELS.join(", ") }),
+        })
+    }
+
+    /// A model class by name with options given as `name=value`.
+    pub fn parse<'a>(name: &str, options: impl IntoIterator<Item = &'a str>) -> Result<Self, SpecError> {
+        let mut spec = ModelSpec::of(name)?;
+        for option in options {
+            spec.set(option)?;
+        }
+        Ok(spec)
+    }
+
+    /// The model class, as on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ModelSpec::Linear(o) if o.alpha == 0.0 => "linear",
+            ModelSpec::Linear(_) => "ridge",
+        }
+    }
+
+    /// A model that is not fitted yet. All its random numbers come from `seed`.
+    pub fn build(&self, task: Task, seed: u64) -> Result<Box<dyn LocalModel>, SpecError> {
+        Ok(Box::new(Local::new(self.clone(), task, seed)?))
+    }
+
+    /// Options are in range and the model can do the task.
+    pub fn check(&self, task: Task) -> Result<(), SpecError> {
+        for (option, value) in self.options().values() {
+            // What is printed can be read again, so reading it checks the ranges.
+            self.clone().set(&format!("{option}={value}"))?;
+        }
+        match task {
+            Task::Classification { classes } if classes < 2 => {
+                let (model, task) = (self.name(), "classification");
+                Err(SpecError::Task { model, task, needs: "2 or more classes" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), SpecError> {
+        let model = self.name();
+        let options = self.options_mut();
+        let known = || options.values().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let Some((name, value)) = option.split_once('=') else {
+            return Err(SpecError::Malformed { model, found: option.into(), known: known() });
+        };
+        let (name, value) = (name.trim().replace('_', "-"), value.trim());
+        if !options.values().iter().any(|(known, _)| *known == name) {
+            return Err(SpecError::UnknownOption { model, option: name, known: known() });
+        }
+        options.set(&name, value).map_err(|needs| SpecError::Value { model, option: name, value: value.into(), needs })
+    }
+
+    fn options(&self) -> &dyn Options {
+        match self {
+            ModelSpec::Linear(o) => o,
+        }
+    }
+
+    fn options_mut(&mut self) -> &mut dyn Options {
+        match self {
+            ModelSpec::Linear(o) => o,
+        }
+    }
+}
+
+/// A name, then options, with spaces, commas or semicolons between them.
+impl FromStr for ModelSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut words = text.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty());
+        ModelSpec::parse(words.next().unwrap_or(""), words)
+    }
+}
+
+/// The name and all options; [`FromStr`] reads it back.
+impl fmt::Display for ModelSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.options().values().iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for name in MODELS {
+            let spec = ModelSpec::of(name).unwrap();
+            assert_eq!(spec.to_string().parse::<ModelSpec>().unwrap(), spec, "{spec}");
+            assert_eq!(spec.name(), name);
+        }
+    }
+
+    #[test]
+    fn unknown_names_and_options_list_what_exists() {
+        let error = |text: &str| text.parse::<ModelSpec>().unwrap_err().to_string();
+        for name in MODELS {
+            assert!(error("perceptrons").contains(name));
+        }
+        assert!(error("").contains("known models"));
+        assert!(error("ridge alpa=1").contains("alpha, intercept"));
+        assert!(error("ridge alpha").contains("name=value"));
+        assert!(error("ridge alpha=-1").contains("'-1'"));
+        assert!(error("ridge alpha=much").contains("'much'"));
+        assert!(error("linear intercept=perhaps").contains("true or false"));
+    }
+}
