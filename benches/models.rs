@@ -70,14 +70,15 @@ impl Relax {
     }
 
     fn run(&self, folder: &Path) -> Value {
-        let mut seconds = Vec::new();
+        let (mut seconds, mut cpu) = (Vec::new(), Vec::new());
         let mut models = Vec::new();
         for _ in 0..self.repeat {
             models = self.models();
             let mut messages = vec![0.0; self.predicted.len()];
-            let start = Instant::now();
+            let (start, before) = (Instant::now(), cpu_seconds());
             self.iterate(&mut models, &mut messages);
             seconds.push(start.elapsed().as_secs_f64());
+            cpu.push(cpu_seconds() - before);
         }
         let per_node = self.queries.len() / self.nodes;
         let mut out = vec![0.0; self.queries.len() / self.features];
@@ -86,7 +87,7 @@ impl Relax {
             models[i].predict(x, out).expect("a fitted model predicts");
         }
         write_array(&folder.join("ours"), &out);
-        json!({ "seconds": seconds, "threads": rayon::current_num_threads() })
+        json!({ "seconds": seconds, "cpu": cpu })
     }
 
     fn models(&self) -> Vec<Box<dyn LocalModel>> {
@@ -144,14 +145,25 @@ fn epochs(folder: &Path, about: &Value) -> Value {
     let mut mlp = Mlp::new(&options, task, features, 0).expect("options in range");
     mlp.set_parameters(&read_array(&folder.join("start"))).expect("a start for this network");
     let (weight, mut work) = (vec![1.0; x.rows()], Workspace::default());
-    let (mut seconds, mut loss) = (Vec::new(), 0.0);
+    let (mut seconds, mut cpu, mut loss) = (Vec::new(), Vec::new(), 0.0);
     for _ in 0..repeat / EPOCHS {
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), cpu_seconds());
         loss = mlp.train(x.view(), y.view(), &weight, EPOCHS, None, &mut work).expect("training converges");
         seconds.push(start.elapsed().as_secs_f64() / EPOCHS as f64);
+        cpu.push((cpu_seconds() - before) / EPOCHS as f64);
     }
     write_array(&folder.join("ours"), mlp.parameters());
-    json!({ "seconds": seconds, "threads": 1, "loss": loss })
+    json!({ "seconds": seconds, "cpu": cpu, "loss": loss })
+}
+
+/// Time this process has had a processor, all threads together; NaN where the system does not say.
+fn cpu_seconds() -> f64 {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return f64::NAN };
+    let of = |thread: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    threads.filter_map(of).sum::<f64>() / 1e9
 }
 
 fn read_text(path: &Path) -> String {
