@@ -2,7 +2,7 @@
 
 mod edges;
 pub mod generate;
-mod kd_tree;
+pub(crate) mod kd_tree;
 mod lanczos;
 mod laplacian;
 pub mod nearest;

@@ -39,6 +39,7 @@ pub mod laws;
 mod linalg;
 pub mod loss;
 pub mod matrix;
+pub mod model;
 mod parallel;
 pub mod path;
 pub mod penalty;

@@ -49,6 +49,11 @@ impl Matrix {
         &mut self.data
     }
 
+    /// All rows, borrowed.
+    pub fn view(&self) -> Rows<'_> {
+        Rows { cols: self.cols, data: &self.data }
+    }
+
     /// Takes over the entries of a matrix of the same shape.
     pub fn copy_from(&mut self, other: &Matrix) {
         assert_eq!((self.cols, self.data.len()), (other.cols, other.data.len()), "matrices of the same shape");
@@ -58,6 +63,41 @@ impl Matrix {
     /// Largest Euclidean norm of a row; 0 for an empty matrix.
     pub fn max_row_norm(&self) -> f64 {
         (0..self.rows()).map(|i| norm2(self.row(i))).fold(0.0, f64::max)
+    }
+}
+
+/// Rows of equal length, borrowed: one after the other in a slice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rows<'a> {
+    cols: usize,
+    data: &'a [f64],
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of `cols` entries. Panics if the entries do not fill whole rows.
+    pub fn new(cols: usize, data: &'a [f64]) -> Self {
+        assert!(cols > 0 && data.len().is_multiple_of(cols), "entries must fill whole rows");
+        Rows { cols, data }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.data.len().checked_div(self.cols).unwrap_or(0)
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &'a [f64] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// All entries, row after row.
+    pub fn as_slice(&self) -> &'a [f64] {
+        self.data
     }
 }
 

@@ -31,6 +31,10 @@ pub enum Purpose {
     Delays,
     Subsets,
     StartModels,
+    Trees,
+    Layers,
+    MiniBatches,
+    Held,
 }
 
 /// Stream `index` (usually a node) of a purpose.

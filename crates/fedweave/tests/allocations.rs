@@ -7,6 +7,7 @@ use std::alloc::System;
 
 use fedweave::Matrix;
 use fedweave::baseline::{FedAvg, Ifca, PFedMe};
+use fedweave::model::{ModelSpec, Task, Workspace};
 use fedweave::solve::{
     AsyncFedGd, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PrimalDual, PrimalDualRounds, SgdOptions,
 };
@@ -28,6 +29,7 @@ fn main() {
         assert_eq!(region.change().allocations, 0, "{}", golden.name);
     }
     rounds_do_not_allocate();
+    splits_do_not_allocate();
     println!("iterations do not allocate: 26 golden problems, 1 passed, 0 failed");
 }
 
@@ -53,4 +55,20 @@ fn rounds_do_not_allocate() {
             assert_eq!(region.change().allocations, 0, "{} {}", golden.name, method.name());
         }
     }
+}
+
+/// A tree of hundreds of splits allocates what one of a single split does: the model itself.
+fn splits_do_not_allocate() {
+    let x = Matrix::from_rows(3, (0..1500).map(|k| f64::from(k * k % 997)).collect());
+    let y = Matrix::from_rows(1, (0..500).map(|r| f64::from(r * 7 % 101)).collect());
+    let mut work = Workspace::default();
+    let mut allocations = |text: &str| {
+        let mut model = text.parse::<ModelSpec>().unwrap().build(Task::Regression, 0).unwrap();
+        model.fit(x.view(), y.view(), &[1.0; 500], &mut work).unwrap();
+        let region = Region::new(GLOBAL);
+        model.fit(x.view(), y.view(), &[1.0; 500], &mut work).unwrap();
+        region.change().allocations
+    };
+    let (deep, shallow) = (allocations("tree"), allocations("tree max-depth=1"));
+    assert!(deep == shallow && deep < 10, "{deep} {shallow}");
 }
