@@ -31,6 +31,9 @@ pub enum Purpose {
     Delays,
     Subsets,
     StartModels,
+    Candidates,
+    SharedRows,
+    Distilled,
 }
 
 /// Stream `index` (usually a node) of a purpose.
