@@ -19,11 +19,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod active_sampling;
 mod error;
 mod fitted;
 pub mod linear;
 mod local;
 mod options;
+pub mod relax;
 mod sample;
 pub mod spec;
 mod task;

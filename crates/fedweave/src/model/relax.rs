@@ -75,7 +75,9 @@ impl<'g> Relax<'g> {
         count("models, one for all nodes or one each", specs.len(), true)?;
         let build = |i: usize| {
             let seed = seed_of(options.seed, i);
-            specs[if specs.len() == 1 { 0 } else { i }].build(task, seed).map_err(|e| Error::Spec { node: i, source: e })
+            specs[if specs.len() == 1 { 0 } else { i }]
+                .build(task, seed)
+                .map_err(|e| Error::Spec { node: i, source: e })
         };
         let models = (0..n).map(build).collect::<Result<Vec<_>>>()?;
         Self::with_models(graph, data, task, models, public, options)
@@ -233,7 +235,11 @@ fn rows_of(public: &[PublicRows], node: usize) -> &PublicRows {
 
 fn check_public(public: &[PublicRows], n: usize, dim: usize) -> Result<()> {
     if public.len() != 1 && public.len() != n {
-        return Err(Error::Size { what: "public datasets, one for all nodes or one each", expected: n, found: public.len() });
+        return Err(Error::Size {
+            what: "public datasets, one for all nodes or one each",
+            expected: n,
+            found: public.len(),
+        });
     }
     for rows in public {
         if rows.x().cols() != dim {
@@ -266,14 +272,19 @@ fn update(
         if options.judged_on == JudgedOn::Both {
             let ours = rows_of(public, node);
             let place = graph.ends(j).partition_point(|e| (e.neighbour as usize) < node);
-            pulls.push(Pull { rows: ours, says: &sent[j].theirs[place], weight: options.row_weight(weight, ours.len()) });
+            pulls.push(Pull {
+                rows: ours,
+                says: &sent[j].theirs[place],
+                weight: options.row_weight(weight, ours.len()),
+            });
         }
     }
     let distilled = match options.distil {
         0 => None,
         rows => {
             // Fresh rows in every round, as in the paper.
-            let rows = PublicRows::standard_normal(rows, site.features(), options.seed, Purpose::Distilled, node, round);
+            let rows =
+                PublicRows::standard_normal(rows, site.features(), options.seed, Purpose::Distilled, node, round);
             let says = site.publish(&rows).map_err(|e| locate(node, e))?;
             Some((rows, says))
         }

@@ -9,7 +9,7 @@ use super::Candidates;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::matrix::Rows;
-use crate::model::relax::{Buffers, Discrepancy, PublicRows, Pull, Site, seed_of};
+use crate::model::relax::{Buffers, Discrepancy, Predictions, PublicRows, Pull, Site, seed_of};
 use crate::model::{Local, LocalModel, ModelSpec, Task};
 
 /// Candidates that answer with a fitted model; their rows are private to their [`Site`]s.
@@ -39,7 +39,8 @@ impl Retrain {
             return Err(Error::Size { what: "features of the test rows", expected, found });
         }
         let site = |node: usize| {
-            let model = Local::new(spec.clone(), task, seed_of(seed, node)).map_err(|e| Error::Spec { node, source: e })?;
+            let model =
+                Local::new(spec.clone(), task, seed_of(seed, node)).map_err(|e| Error::Spec { node, source: e })?;
             let x = Rows::new(data.dim(), data.features(node));
             Site::new(task, x, data.labels(node), data.weights(node), Box::new(model))
                 .map_err(|e| Error::Fit { node, source: e })
@@ -53,7 +54,7 @@ impl Retrain {
         let mut model =
             Local::new(spec.clone(), task, seed_of(seed, own)).map_err(|e| Error::Spec { node: own, source: e })?;
         self.sites[own]
-            .fit_other(&mut model, 1.0, &[], &mut Buffers::default())
+            .teach(&mut model, 1.0, &[], &mut Buffers::default())
             .map_err(|e| Error::Fit { node: own, source: e })?;
         Ok(model)
     }
@@ -68,9 +69,9 @@ impl Candidates for Retrain {
 
     fn answer(&self, candidate: usize, model: &Local, out: &mut Local) -> Result<()> {
         let locate = |e| Error::Fit { node: candidate, source: e };
-        let says = PublicRows::publish_with(&self.test, model).map_err(locate)?;
+        let says = Predictions::of(model, &self.test).map_err(locate)?;
         let pull = Pull { rows: &self.test, says: &says, weight: 1.0 / self.test.len() as f64 };
-        self.sites[candidate].fit_other(out, self.eta, &[pull], &mut Buffers::default()).map_err(locate)
+        self.sites[candidate].teach(out, self.eta, &[pull], &mut Buffers::default()).map_err(locate)
     }
 
     fn own_loss(&self, own: usize, model: &Local) -> f64 {

@@ -61,7 +61,9 @@ impl RelaxOptions {
     pub(super) fn check(&self) -> Result<()> {
         match self.lambda >= 0.0 && self.lambda.is_finite() {
             true => Ok(()),
-            false => Err(Error::Parameter { name: "lambda", value: self.lambda, needs: "zero or positive, and finite" }),
+            false => {
+                Err(Error::Parameter { name: "lambda", value: self.lambda, needs: "zero or positive, and finite" })
+            }
         }
     }
 

@@ -32,7 +32,9 @@ impl PublicSource {
         match self {
             PublicSource::Normal => "standard normal numbers",
             PublicSource::Moments => "normal numbers with the mean and deviation of each feature that nodes share",
-            PublicSource::Range => "uniform numbers between the smallest and largest value of each feature that nodes share",
+            PublicSource::Range => {
+                "uniform numbers between the smallest and largest value of each feature that nodes share"
+            }
         }
     }
 }
@@ -100,7 +102,8 @@ mod tests {
 
     #[test]
     fn rows_have_the_summaries_of_their_node_and_small_nodes_share_none() {
-        let made = generate(&Options { nodes: 6, clusters: 1, rows: 40, dim: 3, skew: 5.0, ..Options::default() }).unwrap();
+        let made =
+            generate(&Options { nodes: 6, clusters: 1, rows: 40, dim: 3, skew: 5.0, ..Options::default() }).unwrap();
         // Node 0 keeps one row.
         let keep: Vec<bool> = (0..made.data.len()).map(|r| r == 0 || r >= 40).collect();
         let data = made.data.select(&keep);
@@ -114,7 +117,9 @@ mod tests {
         }
         let range = sample_public(&data, PublicSource::Range, 50, 1).unwrap();
         for row in data.rows(1).take(1).flat_map(|_| 0..50) {
-            let (low, high) = (0..40).map(|r| data.x(data.rows(1).start + r)[0]).fold((9e9, -9e9), |(a, b): (f64, f64), v| (a.min(v), b.max(v)));
+            let (low, high) = (0..40)
+                .map(|r| data.x(data.rows(1).start + r)[0])
+                .fold((9e9, -9e9), |(a, b): (f64, f64), v| (a.min(v), b.max(v)));
             assert!((low..=high).contains(&range[1].x().row(row)[0]));
         }
         let tiny = data.select(&(0..data.len()).map(|r| r < 3).collect::<Vec<_>>());

@@ -52,13 +52,19 @@ impl PublicRows {
     }
 }
 
-/// What a model says about public rows: the only message between nodes. Made by [`Site::publish`] and by nothing else.
+/// What a model says about public rows: the only message between nodes. Made from a model and public
+/// rows, and from nothing else.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Predictions {
     y: Matrix,
 }
 
 impl Predictions {
+    /// What `model` says about `rows`.
+    pub fn of(model: &dyn LocalModel, rows: &PublicRows) -> Result<Self, FitError> {
+        Ok(Predictions { y: predict(model, rows.x())? })
+    }
+
     /// The predictions, a row each.
     pub fn y(&self) -> Rows<'_> {
         self.y.view()
@@ -133,24 +139,40 @@ impl Site {
 
     /// What the model says about public rows.
     pub fn publish(&self, rows: &PublicRows) -> Result<Predictions, FitError> {
-        Ok(Predictions { y: self.predict(rows.x())? })
+        Predictions::of(self.model(), rows)
     }
 
     /// Predictions of the model.
     pub fn predict(&self, x: Rows) -> Result<Matrix, FitError> {
-        let mut y = Matrix::zeros(x.rows(), self.task.outputs());
-        self.model.predict(x, y.as_mut_slice())?;
-        Ok(y)
+        predict(self.model(), x)
     }
 
     /// Fits the model again: to the own rows, `own` in all, and to what neighbours say. With nothing to fit to the model
     /// stays as it is.
     pub fn update(&mut self, own: f64, pulls: &[Pull], buffers: &mut Buffers) -> Result<(), FitError> {
-        let Buffers { x, y, weight, work } = buffers;
-        let heavy = pulls.iter().any(|p| p.weight > 0.0) || (own > 0.0 && self.share.iter().any(|s| *s > 0.0));
-        if !heavy {
-            return Ok(());
+        match self.gather(own, pulls, buffers) {
+            true => buffers.fit(self.features, &mut *self.model),
+            false => Ok(()),
         }
+    }
+
+    /// [`update`](Site::update) of somebody else's model.
+    pub fn teach(
+        &self,
+        model: &mut dyn LocalModel,
+        own: f64,
+        pulls: &[Pull],
+        buffers: &mut Buffers,
+    ) -> Result<(), FitError> {
+        match self.gather(own, pulls, buffers) {
+            true => buffers.fit(self.features, model),
+            false => Ok(()),
+        }
+    }
+
+    /// Own and labelled public rows, one after another; false if none has weight.
+    fn gather(&self, own: f64, pulls: &[Pull], buffers: &mut Buffers) -> bool {
+        let Buffers { x, y, weight, .. } = buffers;
         x.clear();
         y.clear();
         weight.clear();
@@ -162,12 +184,17 @@ impl Site {
             y.extend_from_slice(pull.says.y().as_slice());
             weight.resize(weight.len() + pull.rows.len(), pull.weight);
         }
-        self.model.fit(Rows::new(self.features, x), Rows::new(self.task.outputs(), y), weight, work)
+        weight.iter().any(|w| *w > 0.0)
     }
 
     /// `L_i`: mean error on the own rows; `None` without rows.
     pub fn loss(&self, discrepancy: Discrepancy) -> Result<Option<f64>, FitError> {
-        self.error_of(self.x.view(), self.y.view(), &self.share, discrepancy)
+        self.loss_of(self.model(), discrepancy)
+    }
+
+    /// Mean error of any model on the own rows; `None` without rows.
+    pub fn loss_of(&self, model: &dyn LocalModel, discrepancy: Discrepancy) -> Result<Option<f64>, FitError> {
+        error_of(model, self.x.view(), self.y.view(), &self.share, discrepancy)
     }
 
     /// Mean error on other rows; `None` without rows.
@@ -178,16 +205,35 @@ impl Site {
         weight: &[f64],
         discrepancy: Discrepancy,
     ) -> Result<Option<f64>, FitError> {
-        self.error_of(x, self.task.targets(labels)?.view(), weight, discrepancy)
+        error_of(self.model(), x, self.task.targets(labels)?.view(), weight, discrepancy)
     }
+}
 
-    fn error_of(&self, x: Rows, y: Rows, weight: &[f64], discrepancy: Discrepancy) -> Result<Option<f64>, FitError> {
-        let total: f64 = weight.iter().sum();
-        if total <= 0.0 {
-            return Ok(None);
-        }
-        let predicted = self.predict(x)?;
-        let sum: f64 = (0..x.rows()).map(|r| weight[r] * discrepancy.of(predicted.row(r), y.row(r))).sum();
-        Ok(Some(sum / total))
+fn error_of(
+    model: &dyn LocalModel,
+    x: Rows,
+    y: Rows,
+    weight: &[f64],
+    discrepancy: Discrepancy,
+) -> Result<Option<f64>, FitError> {
+    let total: f64 = weight.iter().sum();
+    if total <= 0.0 {
+        return Ok(None);
+    }
+    let predicted = predict(model, x)?;
+    let sum: f64 = (0..x.rows()).map(|r| weight[r] * discrepancy.of(predicted.row(r), y.row(r))).sum();
+    Ok(Some(sum / total))
+}
+
+fn predict(model: &dyn LocalModel, x: Rows) -> Result<Matrix, FitError> {
+    let mut y = Matrix::zeros(x.rows(), model.task().outputs());
+    model.predict(x, y.as_mut_slice())?;
+    Ok(y)
+}
+
+impl Buffers {
+    fn fit(&mut self, features: usize, model: &mut dyn LocalModel) -> Result<(), FitError> {
+        let Buffers { x, y, weight, work } = self;
+        model.fit(Rows::new(features, x), Rows::new(model.task().outputs(), y), weight, work)
     }
 }

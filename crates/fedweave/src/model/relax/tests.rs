@@ -33,7 +33,8 @@ fn linear_models_agree_with_the_solver_on_public_data() {
     let problem = Problem::build(made.graph.clone(), loss, Box::new(SquaredNorm), 0.3).unwrap();
     for judged_on in [JudgedOn::Neighbours, JudgedOn::Both] {
         for order in [Order::Together, Order::InTurn] {
-            let options = RelaxOptions { lambda: 0.3, order, judged_on, start: Start::Blank, ..RelaxOptions::default() };
+            let options =
+                RelaxOptions { lambda: 0.3, order, judged_on, start: Start::Blank, ..RelaxOptions::default() };
             let specs = spec("linear intercept=false");
             let mut ours =
                 Relax::new(&made.graph, &made.data, Task::Regression, &specs, public.clone(), options).unwrap();
@@ -45,7 +46,8 @@ fn linear_models_agree_with_the_solver_on_public_data() {
             let identity: Vec<f64> = (0..16).map(|k| if k / 4 == k % 4 { 1.0 } else { 0.0 }).collect();
             for i in 0..12 {
                 let w = ours.predict(i, Rows::new(4, &identity)).unwrap();
-                let gap = w.as_slice().iter().zip(solver.models().row(i)).fold(0.0f64, |g, (a, b)| g.max((a - b).abs()));
+                let gap =
+                    w.as_slice().iter().zip(solver.models().row(i)).fold(0.0f64, |g, (a, b)| g.max((a - b).abs()));
                 assert!(gap < 1e-8, "{judged_on:?}, {order:?}, node {i}: {gap}");
             }
             assert_eq!(ours.traffic().bytes(), solver.traffic().bytes());
@@ -111,14 +113,15 @@ fn nodes_without_rows_or_edges_have_defined_models() {
     let keep: Vec<bool> = (0..24).map(|r| r < 6 || (12..18).contains(&r)).collect();
     let data = made.data.select(&keep);
     let public = sample_public(&data, PublicSource::Normal, 10, 0).unwrap();
-    let options = RelaxOptions { lambda: 1.0, ..RelaxOptions::default() };
+    let options = RelaxOptions { lambda: 1.0, order: Order::InTurn, ..RelaxOptions::default() };
     let mut relax = Relax::new(&graph, &data, Task::Regression, &spec("linear"), public.clone(), options).unwrap();
     let at = |relax: &Relax, i: usize| relax.predict(i, public[0].x()).unwrap();
     let alone = at(&relax, 2);
     assert!(at(&relax, 3).as_slice().iter().all(|v| *v == 0.0));
-    (0..10).for_each(|_| relax.round().unwrap());
+    relax.round().unwrap();
     assert_eq!(at(&relax, 2), alone);
-    let gap = at(&relax, 0).as_slice().iter().zip(at(&relax, 1).as_slice()).fold(0.0f64, |g, (a, b)| g.max((a - b).abs()));
+    let gap =
+        at(&relax, 0).as_slice().iter().zip(at(&relax, 1).as_slice()).fold(0.0f64, |g, (a, b)| g.max((a - b).abs()));
     assert!(gap < 1e-8, "a node without rows says what its only neighbour says: {gap}");
     assert_eq!(relax.errors(&data, Discrepancy::Squared).unwrap()[1], None);
 }
@@ -137,7 +140,9 @@ fn input_that_does_not_fit_is_an_error_that_names_the_node() {
     assert!(new(&linear, Task::Regression, public[..3].to_vec(), options).contains("public datasets"));
     let labels = new(&linear, Task::Classification { classes: 2 }, public.clone(), options);
     assert!(labels.contains("node 0") && labels.contains("does not fit a classifier"), "{labels}");
-    assert!(new(&linear, Task::Regression, public.clone(), RelaxOptions { lambda: f64::NAN, ..options }).contains("lambda"));
+    assert!(
+        new(&linear, Task::Regression, public.clone(), RelaxOptions { lambda: f64::NAN, ..options }).contains("lambda")
+    );
     let many = vec![linear[0].clone(); 3];
     assert!(new(&many, Task::Regression, public.clone(), options).contains("models"));
     assert!(PublicRows::new(Matrix::zeros(0, 2)).is_err());
