@@ -2,7 +2,7 @@
 
 use fedweave_experiments::{Outcome, Setting, all, find};
 
-const QUICK: Setting = Setting { quick: true, seed: 0 };
+const QUICK: Setting = Setting { quick: true, seed: 0, data: None };
 
 fn run(name: &str, setting: &Setting) -> Outcome {
     let (mut last, mut total) = (0, 0);
@@ -32,8 +32,13 @@ fn every_table_and_figure_is_there_once() {
         "cc-fig5",
         "cc-fig6",
         "relax-fig1",
+        "relax-fig2",
         "relax-fig3",
+        "relax-fig4",
         "relax-fig5",
+        "active-fig1",
+        "active-fig2",
+        "active-fig3",
         "book-fmi",
         "book-exercise-5",
         "book-async",
@@ -91,7 +96,7 @@ fn norms_are_more_compact_than_squares_unless_lambda_is_tiny() {
 fn results_depend_on_the_seed_and_not_on_the_number_of_threads() {
     let on = |threads: usize, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run("book-async", &Setting { quick: true, seed }))
+        pool.install(|| run("book-async", &Setting { quick: true, seed, data: None }))
     };
     assert_eq!(on(1, 0), on(3, 0));
     assert_ne!(on(1, 0), on(1, 1));
