@@ -3,7 +3,7 @@
 pub mod divergence;
 mod edges;
 pub mod generate;
-mod kd_tree;
+pub(crate) mod kd_tree;
 mod lanczos;
 mod laplacian;
 pub mod nearest;

@@ -1,4 +1,4 @@
-//! The laws every loss and every penalty must obey, as checks anyone can run on their own implementation.
+//! The laws every loss, every penalty and every model must obey, as checks anyone can run on their own implementation.
 //!
 //! A check draws one random case from a seed and returns the first [`Violation`]. They know nothing about the function
 //! at hand: gradients are compared with differences, proximal operators with their optimality condition and
@@ -13,6 +13,7 @@
 //! ```
 
 mod loss;
+mod model;
 mod penalty;
 
 use rand::{RngExt, SeedableRng};
@@ -21,6 +22,7 @@ use rand_distr::StandardNormal;
 use thiserror::Error;
 
 pub use loss::check_loss;
+pub use model::{ModelLaws, check_model};
 pub use penalty::check_penalty;
 
 use crate::matrix::norm2;

@@ -20,22 +20,37 @@
 //! ```
 
 pub mod active_sampling;
+pub mod boosting;
 mod error;
 mod fitted;
+pub mod forest;
+pub mod kernel_ridge;
 pub mod linear;
 mod local;
+pub mod logistic;
+pub mod mlp;
+pub mod nearest;
 mod options;
 pub mod relax;
 mod sample;
 pub mod spec;
 mod task;
+pub mod tree;
 
+pub use boosting::BoostingOptions;
 pub use error::{FitError, SpecError};
 pub use fitted::{Fitted, MODELS_VERSION};
+pub use forest::ForestOptions;
+pub use kernel_ridge::KernelRidgeOptions;
 pub use linear::LinearOptions;
 pub use local::Local;
+pub use logistic::LogisticOptions;
+pub use mlp::{Mlp, MlpOptions, Prox};
+pub use nearest::NearestOptions;
+pub use options::{Limit, MaxFeatures};
 pub use spec::ModelSpec;
 pub use task::Task;
+pub use tree::TreeOptions;
 
 use crate::matrix::Rows;
 
@@ -68,4 +83,6 @@ pub trait LocalModel: Send + Sync {
 pub struct Workspace {
     /// Rows without those of weight 0.
     kept: sample::Kept,
+    tree: tree::TreeWork,
+    mlp: mlp::MlpWork,
 }

@@ -14,7 +14,7 @@ use crate::matrix::Matrix;
 const LEAF: usize = 10;
 
 /// The points, stored box by box.
-pub(super) struct KdTree {
+pub(crate) struct KdTree {
     dim: usize,
     /// Coordinates in tree order: the points of every box are contiguous.
     points: Vec<f64>,
@@ -35,7 +35,7 @@ struct Cell {
 
 /// A candidate; the order is by distance, then by index.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Neighbour {
+pub(crate) struct Neighbour {
     /// Squared Euclidean distance to the query.
     pub distance: f64,
     /// The point, as numbered by the caller.

@@ -2,9 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::boosting::BoostingFit;
+use super::forest::ForestFit;
+use super::kernel_ridge::KernelRidgeFit;
 use super::linear::LinearFit;
 use super::local::check_len;
+use super::logistic::LogisticFit;
+use super::mlp::MlpFit;
+use super::nearest::NearestFit;
 use super::sample::check_features;
+use super::tree::TreeFit;
 use super::{FitError, Task};
 use crate::matrix::Rows;
 
@@ -17,6 +24,20 @@ pub const MODELS_VERSION: u32 = 1;
 pub enum Fitted {
     /// Least squares.
     Linear(LinearFit),
+    /// Logistic regression.
+    Logistic(LogisticFit),
+    /// A decision tree.
+    Tree(TreeFit),
+    /// A random forest.
+    Forest(ForestFit),
+    /// Gradient-boosted trees.
+    Boosting(BoostingFit),
+    /// Nearest neighbours.
+    Nearest(NearestFit),
+    /// Kernel ridge regression.
+    KernelRidge(KernelRidgeFit),
+    /// A multilayer perceptron.
+    Mlp(MlpFit),
 }
 
 /// What every fitted state can do; `x` and `out` have the right sizes.
@@ -37,6 +58,13 @@ impl Fitted {
     fn state(&self) -> &dyn State {
         match self {
             Fitted::Linear(state) => state,
+            Fitted::Logistic(state) => state,
+            Fitted::Tree(state) => state,
+            Fitted::Forest(state) => state,
+            Fitted::Boosting(state) => state,
+            Fitted::Nearest(state) => state,
+            Fitted::KernelRidge(state) => state,
+            Fitted::Mlp(state) => state,
         }
     }
 

@@ -71,7 +71,7 @@ pub(super) fn fit(options: &LinearOptions, sample: &Sample) -> Result<LinearFit,
 }
 
 /// Weighted mean of rows.
-fn mean(rows: Rows, weight: &[f64]) -> Vec<f64> {
+pub(super) fn mean(rows: Rows, weight: &[f64]) -> Vec<f64> {
     let total: f64 = weight.iter().sum();
     let mut mean = vec![0.0; rows.cols()];
     for (r, w) in weight.iter().enumerate() {

@@ -1,7 +1,10 @@
 //! A model of any of our classes, with its options, its seed and, once fitted, its state.
 
 use super::sample::{Sample, check_features};
-use super::{FitError, Fitted, LocalModel, ModelSpec, SpecError, Task, Workspace, linear};
+use super::{
+    FitError, Fitted, LocalModel, ModelSpec, SpecError, Task, Workspace, boosting, forest, kernel_ridge, linear,
+    logistic, mlp, nearest, tree,
+};
 use crate::matrix::Rows;
 
 /// A model described by a [`ModelSpec`].
@@ -9,14 +12,15 @@ use crate::matrix::Rows;
 pub struct Local {
     spec: ModelSpec,
     task: Task,
+    seed: u64,
     fitted: Option<Fitted>,
 }
 
 impl Local {
     /// A model that is not fitted yet.
-    pub fn new(spec: ModelSpec, task: Task, _seed: u64) -> Result<Self, SpecError> {
+    pub fn new(spec: ModelSpec, task: Task, seed: u64) -> Result<Self, SpecError> {
         spec.check(task)?;
-        Ok(Local { spec, task, fitted: None })
+        Ok(Local { spec, task, seed, fitted: None })
     }
 
     /// A model that was fitted earlier; checks what may come from a damaged file.
@@ -45,9 +49,24 @@ impl LocalModel for Local {
     }
 
     fn fit(&mut self, x: Rows, y: Rows, weight: &[f64], work: &mut Workspace) -> Result<(), FitError> {
-        let sample = Sample::new(self.name(), self.task, x, y, weight, &mut work.kept)?;
+        let Workspace { kept, tree: trees, mlp: networks } = work;
+        let sample = Sample::new(self.name(), self.task, x, y, weight, kept)?;
+        let seed = self.seed;
         self.fitted = Some(match &self.spec {
             ModelSpec::Linear(options) => Fitted::Linear(linear::fit(options, &sample)?),
+            ModelSpec::Logistic(options) => Fitted::Logistic(logistic::fit(options, &sample)?),
+            ModelSpec::Tree(options) => Fitted::Tree(tree::fit(options, &sample, seed, trees)?),
+            ModelSpec::Forest(options) => Fitted::Forest(forest::fit(options, &sample, seed, trees)?),
+            ModelSpec::Boosting(options) => Fitted::Boosting(boosting::fit(options, &sample, seed, trees)?),
+            ModelSpec::Nearest(options) => Fitted::Nearest(nearest::fit(options, &sample)?),
+            ModelSpec::KernelRidge(options) => Fitted::KernelRidge(kernel_ridge::fit(options, &sample)?),
+            ModelSpec::Mlp(options) => {
+                let before = match &self.fitted {
+                    Some(Fitted::Mlp(before)) => Some(before),
+                    _ => None,
+                };
+                Fitted::Mlp(mlp::fit(options, &sample, seed, before, networks)?)
+            }
         });
         Ok(())
     }

@@ -6,7 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::options::Options;
-use super::{LinearOptions, Local, LocalModel, SpecError, Task};
+use super::{
+    BoostingOptions, ForestOptions, KernelRidgeOptions, LinearOptions, Local, LocalModel, LogisticOptions, MlpOptions,
+    NearestOptions, SpecError, Task, TreeOptions,
+};
 
 /// A model class with its hyper-parameters. Defaults are those of scikit-learn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,10 +17,25 @@ use super::{LinearOptions, Local, LocalModel, SpecError, Task};
 pub enum ModelSpec {
     /// Least squares, with `alpha |w|^2` added: `linear` for `alpha = 0`, else `ridge`.
     Linear(LinearOptions),
+    /// Logistic regression.
+    Logistic(LogisticOptions),
+    /// A decision tree.
+    Tree(TreeOptions),
+    /// A random forest.
+    Forest(ForestOptions),
+    /// Gradient-boosted trees.
+    Boosting(BoostingOptions),
+    /// Nearest neighbours.
+    Nearest(NearestOptions),
+    /// Kernel ridge regression.
+    KernelRidge(KernelRidgeOptions),
+    /// A multilayer perceptron.
+    Mlp(MlpOptions),
 }
 
 /// The names of all model classes.
-pub const MODELS: [&str; 2] = ["linear", "ridge"];
+pub const MODELS: [&str; 9] =
+    ["linear", "ridge", "logistic", "tree", "forest", "boosting", "nearest", "kernel-ridge", "mlp"];
 
 impl ModelSpec {
     /// A model class with default options.
@@ -25,6 +43,13 @@ impl ModelSpec {
         Ok(match name {
             "linear" => ModelSpec::Linear(LinearOptions { alpha: 0.0, ..Default::default() }),
             "ridge" => ModelSpec::Linear(LinearOptions::default()),
+            "logistic" => ModelSpec::Logistic(LogisticOptions::default()),
+            "tree" => ModelSpec::Tree(TreeOptions::default()),
+            "forest" => ModelSpec::Forest(ForestOptions::default()),
+            "boosting" => ModelSpec::Boosting(BoostingOptions::default()),
+            "nearest" => ModelSpec::Nearest(NearestOptions::default()),
+            "kernel-ridge" => ModelSpec::KernelRidge(KernelRidgeOptions::default()),
+            "mlp" => ModelSpec::Mlp(MlpOptions::default()),
             _ => return Err(SpecError::UnknownModel { name: name.into(), known: MODELS.join(", ") }),
         })
     }
@@ -43,6 +68,13 @@ impl ModelSpec {
         match self {
             ModelSpec::Linear(o) if o.alpha == 0.0 => "linear",
             ModelSpec::Linear(_) => "ridge",
+            ModelSpec::Logistic(_) => "logistic",
+            ModelSpec::Tree(_) => "tree",
+            ModelSpec::Forest(_) => "forest",
+            ModelSpec::Boosting(_) => "boosting",
+            ModelSpec::Nearest(_) => "nearest",
+            ModelSpec::KernelRidge(_) => "kernel-ridge",
+            ModelSpec::Mlp(_) => "mlp",
         }
     }
 
@@ -57,13 +89,12 @@ impl ModelSpec {
             // What is printed can be read again, so reading it checks the ranges.
             self.clone().set(&format!("{option}={value}"))?;
         }
-        match task {
-            Task::Classification { classes } if classes < 2 => {
-                let (model, task) = (self.name(), "classification");
-                Err(SpecError::Task { model, task, needs: "2 or more classes" })
-            }
-            _ => Ok(()),
-        }
+        let needs = match (self, task) {
+            (_, Task::Classification { classes }) if classes < 2 => "2 or more classes",
+            (ModelSpec::Logistic(_), Task::Regression) => "classes",
+            _ => return Ok(()),
+        };
+        Err(SpecError::Task { model: self.name(), task: task.name(), needs })
     }
 
     fn set(&mut self, option: &str) -> Result<(), SpecError> {
@@ -83,12 +114,26 @@ impl ModelSpec {
     fn options(&self) -> &dyn Options {
         match self {
             ModelSpec::Linear(o) => o,
+            ModelSpec::Logistic(o) => o,
+            ModelSpec::Tree(o) => o,
+            ModelSpec::Forest(o) => o,
+            ModelSpec::Boosting(o) => o,
+            ModelSpec::Nearest(o) => o,
+            ModelSpec::KernelRidge(o) => o,
+            ModelSpec::Mlp(o) => o,
         }
     }
 
     fn options_mut(&mut self) -> &mut dyn Options {
         match self {
             ModelSpec::Linear(o) => o,
+            ModelSpec::Logistic(o) => o,
+            ModelSpec::Tree(o) => o,
+            ModelSpec::Forest(o) => o,
+            ModelSpec::Boosting(o) => o,
+            ModelSpec::Nearest(o) => o,
+            ModelSpec::KernelRidge(o) => o,
+            ModelSpec::Mlp(o) => o,
         }
     }
 }
@@ -121,7 +166,40 @@ mod tests {
             let spec = ModelSpec::of(name).unwrap();
             assert_eq!(spec.to_string().parse::<ModelSpec>().unwrap(), spec, "{spec}");
             assert_eq!(spec.name(), name);
+            let json = serde_json::to_string(&spec).unwrap();
+            assert_eq!(serde_json::from_str::<ModelSpec>(&json).unwrap(), spec, "{json}");
         }
+    }
+
+    #[test]
+    fn every_option_can_be_set() {
+        let read = |text: &str| text.parse::<ModelSpec>().unwrap().to_string();
+        let texts = [
+            "ridge alpha=0.25 intercept=false",
+            "logistic c=10 intercept=false tolerance=0.001",
+            "tree max-depth=5 min-samples-split=3 min-samples-leaf=2 min-weight-leaf=0.1 min-impurity-decrease=0.5 max-features=0.5",
+            "nearest neighbours=3 share=0.2 weights=distance",
+            "kernel-ridge alpha=0.1 gamma=2",
+            "mlp hidden=64x32 activation=tanh optimiser=rmsprop learning-rate=0.01 momentum=0.5 alpha=0 batch=none epochs=7 \
+             early-stopping=true validation=0.2 patience=3 tolerance=0 warm-start=true",
+        ];
+        for text in texts {
+            assert_eq!(read(text), text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        assert!(
+            read("forest trees=7, bootstrap=false; max-features=sqrt").starts_with("forest trees=7 bootstrap=false")
+        );
+        assert!(read("boosting trees=7 learning_rate=0.5 subsample=0.5 max-depth=none").contains("max-depth=none"));
+    }
+
+    #[test]
+    fn models_say_what_they_cannot_do() {
+        let error = ModelSpec::of("logistic").unwrap().build(Task::Regression, 0).err().unwrap();
+        assert!(error.to_string().contains("needs classes"));
+        let one = ModelSpec::of("tree").unwrap().build(Task::Classification { classes: 1 }, 0);
+        assert!(matches!(one.err(), Some(SpecError::Task { .. })));
+        let deep = ModelSpec::Tree(TreeOptions { min_samples_leaf: 0, ..Default::default() });
+        assert!(matches!(deep.build(Task::Regression, 0).err(), Some(SpecError::Value { .. })));
     }
 
     #[test]
