@@ -21,6 +21,7 @@
 
 pub mod active_sampling;
 pub mod boosting;
+pub mod coupled;
 mod error;
 mod fitted;
 pub mod forest;
