@@ -176,7 +176,8 @@ fn report_of(fit: &ModelFit) -> Report {
         version: version(),
         command: command(),
         what: report::What {
-            loss: model_names(fit),
+            loss: String::new(),
+            models: Some(model_names(fit)),
             penalty: "difference of predictions on public rows".into(),
             lambda: fit.lambda,
             solver: "fedrelax on predictions".into(),
@@ -191,7 +192,7 @@ fn report_of(fit: &ModelFit) -> Report {
             split: split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
         },
         outcome: report::Outcome {
-            status: report::Status::Converged,
+            status: report::Status::Finished,
             objective: last.objective,
             certified_gap: None,
             kkt_residual: None,
@@ -231,7 +232,7 @@ fn report_of(fit: &ModelFit) -> Report {
 }
 
 fn model_names(fit: &ModelFit) -> String {
-    let names: Vec<String> = gains(fit).iter().map(|g| format!("{} at {} nodes", g.class, g.nodes)).collect();
+    let names: Vec<String> = gains(fit).iter().map(|g| format!("{} at {}", g.class, g.nodes)).collect();
     names.join(", ")
 }
 

@@ -4,7 +4,8 @@ use crate::sandbox::{NODES, Sandbox};
 
 const FIT: &str = "fit nodes.csv --edges edges.csv --target y --public-from normal";
 const CLASSES: &str = "fit labels.csv --edges edges.csv --target y --task classification --public-from normal";
-const MIXED: &str = "node,model,options\na,tree,max-depth=2\nb,forest,trees=5\nc,ridge,alpha=0.1\nd,nearest,k=2\n";
+const MIXED: &str =
+    "node,model,options\na,tree,max-depth=2\nb,forest,trees=5\nc,ridge,alpha=0.1\nd,nearest,neighbours=2\n";
 
 /// The message of a command that fails; it writes nothing.
 fn fails(sandbox: &Sandbox, command: &str) -> String {
@@ -20,7 +21,7 @@ fn fails(sandbox: &Sandbox, command: &str) -> String {
 fn every_model_class_fits_is_kept_and_predicts_the_same_again() {
     let sandbox = Sandbox::new();
     let regression =
-        ["linear", "ridge,alpha=0.1", "tree,max-depth=3", "forest,trees=5", "boosting,trees=5", "nearest,k=2"];
+        ["linear", "ridge,alpha=0.1", "tree,max-depth=3", "forest,trees=5", "boosting,trees=5", "nearest,neighbours=2"];
     let more = ["kernel-ridge", "mlp,hidden=4,epochs=20"];
     for model in regression.into_iter().chain(more) {
         let summary = sandbox.json(&format!("{FIT} --model {model} --lambda 0.5 --out run --overwrite"));
@@ -35,9 +36,15 @@ fn every_model_class_fits_is_kept_and_predicts_the_same_again() {
         let error = values.iter().zip(&labels).map(|(p, y)| (p - y) * (p - y)).sum::<f64>() / 16.0;
         assert!((error - summary["train_error"].as_f64().unwrap()).abs() < 1e-12, "{model}: {error}");
     }
-    for model in
-        ["logistic", "tree", "forest,trees=5", "boosting,trees=5", "nearest,k=2", "mlp,hidden=4,epochs=20", "ridge"]
-    {
+    for model in [
+        "logistic",
+        "tree",
+        "forest,trees=5",
+        "boosting,trees=5",
+        "nearest,neighbours=2",
+        "mlp,hidden=4,epochs=20",
+        "ridge",
+    ] {
         let summary = sandbox.json(&format!("{CLASSES} --model {model} --lambda 0.5 --out run --overwrite"));
         assert_eq!(summary["error"], "share of wrong classes");
         let predictions = sandbox.succeed("predict run labels.csv");
@@ -159,9 +166,15 @@ fn labels_and_nodes_at_the_edge_of_sense() {
     assert!(one.contains("single class"), "{one}");
     sandbox.write("absent.csv", "node,x1,y\na,1,u\na,2,v\na,3,v\nb,1,u\nb,2,u\n");
     sandbox.write("ab.csv", "source,target\na,b\n");
-    for model in
-        ["tree", "logistic", "nearest,k=1", "boosting,trees=3", "mlp,hidden=3,epochs=5", "forest,trees=3", "ridge"]
-    {
+    for model in [
+        "tree",
+        "logistic",
+        "nearest,neighbours=1",
+        "boosting,trees=3",
+        "mlp,hidden=3,epochs=5",
+        "forest,trees=3",
+        "ridge",
+    ] {
         let fit = "fit absent.csv --edges ab.csv --target y --task classification --public-from normal";
         sandbox.succeed(&format!("{fit} --model {model} --lambda 0 --out run --overwrite"));
         assert_eq!(sandbox.succeed("predict run absent.csv").lines().count(), 6, "{model}");
