@@ -34,6 +34,16 @@ pub struct Clients {
     pub truth: Matrix,
 }
 
+/// What Algorithm 1 did.
+pub struct Asked {
+    /// Errors at the start and after every round.
+    pub errors: Vec<f64>,
+    /// Share of the rounds in which a node of the same cluster was chosen.
+    pub friends: f64,
+    /// Whom the node learnt from: rounds and rewards.
+    pub teachers: Vec<(usize, usize, f64)>,
+}
+
 impl Clients {
     /// Draws (10).
     pub fn draw(size: &Size, seed: u64) -> Result<Self, Error> {
@@ -60,14 +70,13 @@ impl Clients {
         w.iter().zip(self.truth.row(0)).map(|(a, b)| (a - b) * (a - b)).sum()
     }
 
-    /// Algorithm 1 for node 0: errors at the start and after every round, and the share of rounds in which a node of the
-    /// same cluster was chosen.
-    pub fn algorithm_1(&self, eta: f64, asking: &Asking) -> Result<(Vec<f64>, f64), Error> {
+    /// Algorithm 1 for node 0.
+    pub fn algorithm_1(&self, eta: f64, asking: &Asking) -> Result<Asked, Error> {
         let mut errors = Vec::with_capacity(asking.rounds + 1);
         let start = vec![0.0; self.loss.dim()];
         let learnt = learn(&GradientStep::new(&*self.loss, eta)?, 0, start, asking, |_, w| errors.push(self.error(w)))?;
         let friends = learnt.choices.iter().filter(|c| c.candidate % 2 == 0).count();
-        Ok((errors, friends as f64 / asking.rounds.max(1) as f64))
+        Ok(Asked { errors, friends: friends as f64 / asking.rounds.max(1) as f64, teachers: learnt.teachers() })
     }
 
     /// The oracle of Experiment II: a gradient step of a random node of the right cluster in every round.

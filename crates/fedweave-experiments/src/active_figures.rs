@@ -46,6 +46,8 @@ pub fn figure_1(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     let by_size = [1, 2, 5, 10].map(|candidates| (2.0, 0.0, candidates));
     let settings = [&by_ratio[..], &by_noise, &by_size].concat();
     let mut cases = Vec::new();
+    let columns = &["node", "cluster", "rounds", "reward"];
+    let mut teachers = Table { file_only: true, ..Table::new("learnt_from", columns) };
     for (k, &(ratio, sigma, candidates)) in settings.iter().enumerate() {
         progress(k, settings.len());
         let size = Size { nodes: NODES, rows: ROWS, dim: (ratio * ROWS as f64) as usize, sigma };
@@ -53,8 +55,13 @@ pub fn figure_1(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
         for run in 0..runs {
             let seed = setting.seed + run as u64;
             let found = Clients::draw(&size, seed)?.algorithm_1(ETA, &Asking { candidates, rounds, seed })?;
-            traces.push(found.0);
-            friends += found.1 / runs as f64;
+            if (ratio, sigma, candidates, run) == (2.0, 0.0, 20, 0) {
+                for (node, won, reward) in &found.teachers {
+                    teachers.push([(node + 1).into(), (1 + node % 2).into(), (*won).into(), (*reward).into()]);
+                }
+            }
+            traces.push(found.errors);
+            friends += found.friends / runs as f64;
         }
         cases.push(Case { ratio, sigma, candidates, trace: mean_trace(&traces), friends });
     }
@@ -72,7 +79,7 @@ pub fn figure_1(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
             c.friends.into(),
         ]);
     }
-    let mut found = Outcome { tables: vec![table], checks: judge_1(&cases, rounds), ..Outcome::default() };
+    let mut found = Outcome { tables: vec![table, teachers], checks: judge_1(&cases, rounds), ..Outcome::default() };
     found.notes.push(format!(
         "100 nodes of 10 rows, eta 0.01, {rounds} iterations (the paper does not say how many), means of {runs} runs"
     ));
@@ -135,7 +142,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
         progress(run, runs);
         let seed = setting.seed + run as u64;
         let clients = Clients::draw(&size, seed)?;
-        traces[0].push(clients.algorithm_1(ETA, &Asking { candidates: 20, rounds, seed })?.0);
+        traces[0].push(clients.algorithm_1(ETA, &Asking { candidates: 20, rounds, seed })?.errors);
         let plain = IfcaOptions {
             k: 2,
             averaging: Averaging::Gradients,
@@ -192,7 +199,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
 }
 
 pub fn figure_3(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
-    let (runs, rounds, nodes, rows) = if setting.quick { (2, 200, 200, 10) } else { (6, 300, 3500, 30) };
+    let (runs, rounds, nodes, rows) = if setting.quick { (2, 600, 200, 10) } else { (6, 1000, 3500, 30) };
     let mut table =
         Table::new("mse", &["sigma", "mse_start", "mse_active", "mse_oracle", "ratio", "share_own_cluster"]);
     let (mut checks, mut panels) = (Vec::new(), Vec::new());
@@ -205,17 +212,29 @@ pub fn figure_3(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
             let seed = setting.seed + run as u64;
             let clients = Clients::draw(&size, seed)?;
             let found = clients.algorithm_1(ETA, &Asking { candidates: 20, rounds, seed })?;
-            active.push(found.0);
-            friends += found.1 / runs as f64;
+            active.push(found.errors);
+            friends += found.friends / runs as f64;
             oracle.push(clients.oracle(ETA, rounds, seed));
         }
         let (active, oracle) = (mean_trace(&active), mean_trace(&oracle));
         let (a, o) = (active[rounds], oracle[rounds]);
         table.push([sigma, active[0], a, o, a / o, friends].map(Into::into));
-        let ours =
-            format!("{} and {}: ratio {}, from {} at the start", short(a), short(o), short(a / o), short(active[0]));
-        let what = format!("MSE after {rounds} iterations, sigma = {sigma}: Algorithm 1 and the oracle");
-        checks.push(Check::new(what, "quite close: within a factor 2", ours, a <= 2.0 * o));
+        let slow = [&active, &oracle].map(|trace| rounds_to_a_hundredth(trace) as f64);
+        let ours = format!("{} and {}", slow[0], slow[1]);
+        let what = format!("iterations to a hundredth of the first error, sigma = {sigma}: Algorithm 1 and the oracle");
+        checks.push(Check::new(what, "quite close: within a factor 2", ours, slow[0] <= 2.0 * slow[1]));
+        if sigma > 0.0 {
+            // Without noise both errors fall for ever, and their ratio at some iteration says little.
+            let ours = format!(
+                "{} and {}: ratio {}, from {} at the start",
+                short(a),
+                short(o),
+                short(a / o),
+                short(active[0])
+            );
+            let what = format!("MSE after {rounds} iterations, sigma = {sigma}: Algorithm 1 and the oracle");
+            checks.push(Check::new(what, "quite close: within a factor 2", ours, a <= 2.0 * o));
+        }
         let curves = vec![curve("Algorithm 1".into(), &active), curve("oracle".into(), &oracle)];
         panels.push(panel(&format!("sigma = {sigma}"), curves));
     }

@@ -2,7 +2,7 @@
 
 use fedweave::graph::{great_circle_points, k_nearest};
 use fedweave::matrix::Rows;
-use fedweave::model::relax::{Discrepancy, PUBLIC_ROWS, PublicSource, Relax, RelaxOptions, sample_public};
+use fedweave::model::relax::{Discrepancy, PUBLIC_ROWS, PublicRows, PublicSource, Relax, RelaxOptions, sample_public};
 use fedweave::model::{ModelSpec, Task, Workspace};
 use fedweave::scaling::Scaling;
 use fedweave::split::{Part, Share, SplitSpec, split};
@@ -30,6 +30,8 @@ pub struct RealNetwork {
     /// Nearest nodes.
     pub graph: Graph,
     rows: [usize; 2],
+    /// Rows of features that are no secret: public rows for all nodes. `None`: every node draws some from its moments.
+    public: Option<Matrix>,
 }
 
 /// Where columns are.
@@ -57,7 +59,11 @@ impl RealNetwork {
     pub fn hourly() -> Result<Self, Error> {
         let features = &["t", "t2", "t3", "sin_hour", "cos_hour"];
         let columns = Columns { node: "station", target: "temp", places: ["lat", "lon"], features };
-        Self::read("fmi hourly_2024", "fmi_hourly_2024.csv.gz", HOURLY, &columns, 4, [10, 10])
+        let read = Self::read("fmi hourly_2024", "fmi_hourly_2024.csv.gz", HOURLY, &columns, 4, [10, 10])?;
+        // Features are functions of the hour, and which hours there are everybody knows.
+        let most = (0..read.data.nodes()).max_by_key(|&i| read.data.rows(i).len()).unwrap_or(0);
+        let hours = Matrix::from_rows(features.len(), read.data.features(most).to_vec());
+        Ok(RealNetwork { public: Some(hours), ..read })
     }
 
     /// Five days of temperatures and the next maximum at 192 stations, joined with the four nearest.
@@ -112,7 +118,7 @@ impl RealNetwork {
         let mut places = Matrix::zeros(n, 2);
         node.iter().enumerate().for_each(|(r, &i)| places.row_mut(i).copy_from_slice(&[a[r], b[r]]));
         let places = if columns.places[0] == "lat" { great_circle_points(&places)? } else { places };
-        Ok(RealNetwork { name, data, graph: k_nearest(&places, k)?, rows })
+        Ok(RealNetwork { name, data, graph: k_nearest(&places, k)?, rows, public: None })
     }
 
     /// Trains with the graph and alone; rows are drawn separately for every node.
@@ -127,7 +133,14 @@ impl RealNetwork {
         let unit = variance.sqrt();
         let scaled = |d: &Dataset| scaling.apply(d).map_labels(|y| (y - mean) / unit);
         let [train, validation, test] = [train, validation, test].map(|d| scaled(&d));
-        let public = sample_public(&train, PublicSource::Moments, PUBLIC_ROWS, seed)?;
+        let public = match &self.public {
+            Some(rows) => {
+                let mut rows = rows.clone();
+                scaling.apply_rows(&mut rows);
+                vec![PublicRows::new(rows)?]
+            }
+            None => sample_public(&train, PublicSource::Moments, PUBLIC_ROWS, seed)?,
+        };
         let start = |lambda: f64| {
             let options = RelaxOptions { lambda, seed, ..RelaxOptions::default() };
             Relax::new(&self.graph, &train, Task::Regression, specs, public.clone(), options)
