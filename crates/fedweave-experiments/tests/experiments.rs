@@ -83,6 +83,31 @@ fn fast_experiments_agree_with_their_papers() {
 }
 
 #[test]
+fn active_sampling_agrees_with_its_paper() {
+    for name in ["active-fig1", "active-fig3"] {
+        let outcome = run(name, &QUICK);
+        assert_eq!(deviations(&outcome), [""; 0], "{name}");
+    }
+    let first = run("active-fig1", &QUICK);
+    let teachers = first.tables.iter().find(|table| table.name == "learnt_from").unwrap();
+    assert!(!teachers.rows.is_empty(), "it is said whom a node learnt from");
+}
+
+#[test]
+fn trees_at_weather_stations_gain_from_the_network() {
+    let outcome = run("fmi-trees", &QUICK);
+    let check = &outcome.checks[0];
+    assert!(check.holds && check.what.contains("against local ones"), "{check:?}");
+}
+
+#[test]
+fn perceptrons_on_the_small_digits_gain_from_coupling() {
+    let outcome = run("gtv-fig5", &QUICK);
+    assert_eq!(deviations(&outcome), [""; 0]);
+    assert!(outcome.notes.iter().any(|note| note.contains("come with the program")), "{:?}", outcome.notes);
+}
+
+#[test]
 fn pdmm_converges_but_not_as_printed() {
     let outcome = run("cc-fig5", &QUICK);
     assert_eq!(deviations(&outcome), ["PDMM, as printed in (16), 40 % of the users: F(x) - F*"]);

@@ -121,7 +121,7 @@ fn bad_models_are_refused_where_they_stand() {
     assert!(table("node,model\na,tree\n").contains("node `b` is not named"));
     assert!(table("node,kind\na,tree\n").contains("no column \"model\""));
     assert!(table("node,model,options\na,logistic,\n").contains("models.csv:2: model logistic cannot be used"));
-    assert!(fails(&sandbox, &format!("{FIT} --models 3 --out run")).contains("belongs to --solver ifca"));
+    assert!(fails(&sandbox, &format!("{FIT} --model tree --models 3 --out run")).contains("belongs to --solver ifca"));
 }
 
 #[test]

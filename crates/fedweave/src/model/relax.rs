@@ -131,11 +131,11 @@ impl<'g> Relax<'g> {
                 Order::Together => self.update_all()?,
                 Order::InTurn => (0..self.sites.len()).try_for_each(|i| self.update_one(i))?,
             }
-        }
-        for i in 0..self.sites.len() {
-            let own = self.graph.degree(i) * self.sent[i].own.numbers();
-            let theirs: usize = self.sent[i].theirs.iter().map(Predictions::numbers).sum();
-            self.traffic.send_numbers(i, self.graph.degree(i), own + theirs);
+            for i in 0..self.sites.len() {
+                let own = self.graph.degree(i) * self.sent[i].own.numbers();
+                let theirs: usize = self.sent[i].theirs.iter().map(Predictions::numbers).sum();
+                self.traffic.send_numbers(i, self.graph.degree(i), own + theirs);
+            }
         }
         self.traffic.end_round();
         Ok(())
