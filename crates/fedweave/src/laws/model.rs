@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn perceptrons() {
         let text = "mlp hidden=8 activation=tanh batch=none epochs=30 learning-rate=0.01";
-        holds(text, ALL, &TASKS);
+        // Rows pass the network in single precision.
+        holds(text, ModelLaws { tolerance: 1e-4, ..ALL }, &TASKS);
         // Batches are drawn by the place of the rows.
         let text = "mlp hidden=4x3 batch=4 epochs=5";
         holds(text, ModelLaws { copies: false, order: false, ..ALL }, &TASKS);

@@ -3,11 +3,13 @@
 //!
 //! The objective is, in the convention of the losses, the weighted mean of the squared error or of the cross-entropy, plus
 //! `alpha/2 |W|^2`, and where asked for `|theta - v|^2 / (2 tau)`, which makes training an inexact proximal step. All
-//! parameters form one vector, layer after layer, a layer's weights (a row per unit) before its biases.
+//! parameters form one vector, layer after layer, a layer's weights (a row per unit) before its biases. Training passes
+//! rows through the network in single precision; parameters, steps, losses and predictions are in double precision.
 
 mod network;
 mod optimiser;
 mod options;
+mod real;
 mod train;
 
 use std::ops::Range;
@@ -98,12 +100,7 @@ impl Mlp {
     ) -> Result<f64, FitError> {
         self.check(x, prox)?;
         let sample = Sample::new("mlp", self.task, x, y, weight, &mut work.kept)?;
-        let mut value = f64::INFINITY;
-        for _ in 0..epochs {
-            value = train::epoch(self, &sample, prox, &mut work.mlp);
-        }
-        train::check_finite(&self.parameters)?;
-        Ok(value)
+        train::epochs(self, &sample, epochs, prox, &mut work.mlp)
     }
 
     /// The objective, and its gradient.
@@ -119,7 +116,7 @@ impl Mlp {
         self.check(x, prox)?;
         self.check_len("entries of the gradient", out)?;
         let sample = Sample::new("mlp", self.task, x, y, weight, &mut work.kept)?;
-        Ok(train::gradient(self, &sample, prox, out, &mut work.mlp))
+        Ok(train::gradient(self, &sample, prox, out))
     }
 
     /// Writes [`Task::outputs`] numbers per row of `x`.

@@ -102,7 +102,7 @@ impl NearestFit {
             tree.nearest(query, u32::MAX, wanted, heap);
             near.clear();
             near.extend(heap.drain().map(|n| (n, self.weight[n.index as usize])));
-            near.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            near.sort_unstable_by_key(|near| near.0);
             if self.options.share == 0.0 || cut_at(near, self.options.share * total) || wanted == rows {
                 return;
             }

@@ -71,6 +71,14 @@ impl<'a> Sample<'a> {
 
 /// Every feature is a finite number.
 pub fn check_features(x: Rows) -> Result<(), FitError> {
+    // A sum of zeros unless something is not finite; unlike a search it needs no branch per entry.
+    let sums = x.as_slice().chunks(8).fold([0.0; 8], |mut sums, chunk| {
+        sums.iter_mut().zip(chunk).for_each(|(s, v)| *s += v * 0.0);
+        sums
+    });
+    if sums.iter().all(|s| *s == 0.0) {
+        return Ok(());
+    }
     match x.as_slice().iter().position(|v| !v.is_finite()) {
         None => Ok(()),
         Some(at) => Err(FitError::NotFinite { row: at / x.cols(), what: format!("feature {}", at % x.cols()) }),

@@ -66,8 +66,8 @@ fn gradients_agree_with_differences() {
     }
 }
 
-/// Without hidden layers the objective is quadratic: training ends at the proximal point, which has a closed form in one
-/// dimension: minimise `(w - 2)^2 + b^2-terms ...` over rows x = 1 and x = -1 with y = 2x.
+/// Without hidden layers the objective is quadratic: training ends at the proximal point, which has a closed form for rows
+/// x = 1 and x = -1 with y = 2x.
 #[test]
 fn proximal_training_finds_the_proximal_point() {
     let text = "hidden=none alpha=0 batch=none optimiser=sgd learning-rate=0.1 momentum=0";
@@ -79,7 +79,8 @@ fn proximal_training_finds_the_proximal_point() {
     // (w - 2)^2 + (w + 1)^2 / (2 tau) and b^2 + (b - 3)^2 / (2 tau): zero derivatives.
     let wanted = [(2.0 * 2.0 - 1.0 / tau) / (2.0 + 1.0 / tau), 3.0 / tau / (2.0 + 1.0 / tau)];
     for (found, wanted) in mlp.parameters().iter().zip(wanted) {
-        assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
+        // Training is in single precision.
+        assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
     }
 }
 

@@ -7,9 +7,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::real::Real;
 use crate::matrix::Rows;
 use crate::model::Task;
-use crate::model::logistic::softmax;
 use crate::random::{Purpose, stream};
 
 /// What hidden layers apply to their sums.
@@ -35,18 +35,20 @@ impl Activation {
         [Activation::Relu, Activation::Tanh].into_iter().find(|a| a.name() == value).ok_or("relu or tanh")
     }
 
-    fn apply(self, sums: &mut [f64]) {
+    fn apply<T: Real>(self, sums: &mut [T]) {
         match self {
-            Activation::Relu => sums.iter_mut().for_each(|s| *s = s.max(0.0)),
-            Activation::Tanh => sums.iter_mut().for_each(|s| *s = s.tanh()),
+            // Written so that a NaN stays one.
+            Activation::Relu => sums.iter_mut().for_each(|s| *s = if *s < T::ZERO { T::ZERO } else { *s }),
+            Activation::Tanh => sums.iter_mut().for_each(|s| *s = T::narrow(s.widen().tanh())),
         }
     }
 
     /// Multiplies by the derivative, given what was put out.
-    fn pull_back(self, output: &[f64], delta: &mut [f64]) {
+    fn pull_back<T: Real>(self, output: &[T], delta: &mut [T]) {
+        let pairs = delta.iter_mut().zip(output);
         match self {
-            Activation::Relu => delta.iter_mut().zip(output).for_each(|(d, a)| *d = if *a > 0.0 { *d } else { 0.0 }),
-            Activation::Tanh => delta.iter_mut().zip(output).for_each(|(d, a)| *d *= 1.0 - a * a),
+            Activation::Relu => pairs.for_each(|(d, a)| *d = if *a > T::ZERO { *d } else { T::ZERO }),
+            Activation::Tanh => pairs.for_each(|(d, a)| *d = *d * (T::ONE - *a * *a)),
         }
     }
 }
@@ -64,11 +66,11 @@ pub struct Network {
 
 /// What a batch of rows puts out at every layer, and the derivatives by it. Reused from batch to batch.
 #[derive(Debug, Default)]
-pub struct Pass {
+pub struct Pass<T> {
     /// Outputs of layer after layer, a row per row of the batch.
-    outputs: Vec<Vec<f64>>,
-    delta: Vec<f64>,
-    below: Vec<f64>,
+    outputs: Vec<Vec<T>>,
+    delta: Vec<T>,
+    below: Vec<T>,
 }
 
 /// Rows that are predicted together.
@@ -123,8 +125,8 @@ impl Network {
         if !fits || self.sizes.contains(&0) || self.softmax == (task == Task::Regression) {
             return Err("its layers do not fit its task");
         }
-        let sizes = self.sizes.windows(2).map(|s| s[0].checked_add(1)?.checked_mul(s[1]));
-        let total = sizes.fold(Some(0usize), |sum, n| sum?.checked_add(n?));
+        let mut sizes = self.sizes.windows(2).map(|s| s[0].checked_add(1)?.checked_mul(s[1]));
+        let total = sizes.try_fold(0usize, |sum, n| sum.checked_add(n?));
         if total == Some(parameters) { Ok(()) } else { Err("its numbers of units and parameters do not agree") }
     }
 
@@ -138,7 +140,7 @@ impl Network {
     }
 
     /// The predictions of a batch, given row after row.
-    pub(super) fn forward<'p>(&self, parameters: &[f64], x: &[f64], pass: &'p mut Pass) -> &'p [f64] {
+    pub(super) fn forward<'p, T: Real>(&self, parameters: &[T], x: &[T], pass: &'p mut Pass<T>) -> &'p [T] {
         let (rows, last) = (x.len() / self.features(), self.sizes.len() - 2);
         pass.outputs.resize(self.sizes.len() - 1, Vec::new());
         for (layer, range) in self.layers().into_iter().enumerate() {
@@ -150,7 +152,7 @@ impl Network {
             sums.clear();
             (0..rows).for_each(|_| sums.extend_from_slice(biases));
             let product = MatMut::from_row_major_slice_mut(sums, rows, units);
-            matmul(product, Accum::Add, matrix(input, rows), matrix(weights, units).transpose(), 1.0, Par::Seq);
+            matmul(product, Accum::Add, matrix(input, rows), matrix(weights, units).transpose(), T::ONE, Par::Seq);
             if layer < last {
                 self.activation.apply(sums);
             } else if self.softmax {
@@ -161,14 +163,14 @@ impl Network {
     }
 
     /// The weighted sum of losses of a batch with targets `y`; its gradient goes to `gradient`.
-    pub(super) fn backward(
+    pub(super) fn backward<T: Real>(
         &self,
-        parameters: &[f64],
-        x: &[f64],
+        parameters: &[T],
+        x: &[T],
         y: &[f64],
         weight: &[f64],
-        pass: &mut Pass,
-        gradient: &mut [f64],
+        pass: &mut Pass<T>,
+        gradient: &mut [T],
     ) -> f64 {
         self.forward(parameters, x, pass);
         let value = self.start_backward(y, weight, pass);
@@ -178,16 +180,16 @@ impl Network {
             let delta = matrix(&pass.delta, weight.len());
             let (by_weights, by_biases) = gradient[range.clone()].split_at_mut(inputs * units);
             let product = MatMut::from_row_major_slice_mut(by_weights, units, inputs);
-            matmul(product, Accum::Replace, delta.transpose(), matrix(input, weight.len()), 1.0, Par::Seq);
-            by_biases.fill(0.0);
+            matmul(product, Accum::Replace, delta.transpose(), matrix(input, weight.len()), T::ONE, Par::Seq);
+            by_biases.fill(T::ZERO);
             for row in pass.delta.chunks_exact(units) {
-                by_biases.iter_mut().zip(row).for_each(|(b, d)| *b += d);
+                by_biases.iter_mut().zip(row).for_each(|(b, d)| *b += *d);
             }
             if layer > 0 {
                 let weights = matrix(&parameters[range][..inputs * units], units);
-                pass.below.resize(weight.len() * inputs, 0.0);
+                pass.below.resize(weight.len() * inputs, T::ZERO);
                 let product = MatMut::from_row_major_slice_mut(&mut pass.below, weight.len(), inputs);
-                matmul(product, Accum::Replace, delta, weights, 1.0, Par::Seq);
+                matmul(product, Accum::Replace, delta, weights, T::ONE, Par::Seq);
                 self.activation.pull_back(&pass.outputs[layer - 1], &mut pass.below);
                 std::mem::swap(&mut pass.delta, &mut pass.below);
             }
@@ -196,7 +198,7 @@ impl Network {
     }
 
     /// The weighted sum of losses of the last forward pass; its derivative by the sums of the last layer goes to `delta`.
-    fn start_backward(&self, y: &[f64], weight: &[f64], pass: &mut Pass) -> f64 {
+    fn start_backward<T: Real>(&self, y: &[f64], weight: &[f64], pass: &mut Pass<T>) -> f64 {
         let Pass { outputs, delta, .. } = pass;
         let output = &outputs[outputs.len() - 1];
         let width = y.len() / weight.len();
@@ -205,9 +207,9 @@ impl Network {
         for (r, w) in weight.iter().enumerate() {
             let rows = output[r * width..(r + 1) * width].iter().zip(&y[r * width..(r + 1) * width]);
             for (o, y) in rows {
-                let (loss, slope) = self.loss(*o, *y);
+                let (loss, slope) = self.loss(o.widen(), *y);
                 value += w * loss;
-                delta.push(w * slope);
+                delta.push(T::narrow(w * slope));
             }
         }
         value
@@ -223,13 +225,27 @@ impl Network {
     }
 
     /// The weighted sum of losses of rows that are not trained on.
-    pub(super) fn value(&self, parameters: &[f64], x: &[f64], y: &[f64], weight: &[f64], pass: &mut Pass) -> f64 {
+    pub(super) fn value<T: Real>(
+        &self,
+        parameters: &[T],
+        x: &[T],
+        y: &[f64],
+        weight: &[f64],
+        pass: &mut Pass<T>,
+    ) -> f64 {
         self.forward(parameters, x, pass);
         self.start_backward(y, weight, pass)
     }
 }
 
+/// Sums become `exp(s_k) / sum_j exp(s_j)`.
+fn softmax<T: Real>(sums: &mut [T]) {
+    let top = sums.iter().fold(f64::NEG_INFINITY, |a, s| a.max(s.widen()));
+    let total: f64 = sums.iter().map(|s| (s.widen() - top).exp()).sum();
+    sums.iter_mut().for_each(|s| *s = T::narrow((s.widen() - top).exp() / total));
+}
+
 /// Entries row after row as a matrix.
-fn matrix(entries: &[f64], rows: usize) -> MatRef<'_, f64> {
+fn matrix<T>(entries: &[T], rows: usize) -> MatRef<'_, T> {
     MatRef::from_row_major_slice(entries, rows, entries.len() / rows)
 }
