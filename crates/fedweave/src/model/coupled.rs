@@ -229,16 +229,17 @@ impl Member {
             self.residual = 0.0;
             return self.mlp.set_parameters(toward);
         }
+        let prox = Some(Prox { toward, tau });
+        if allowed <= 0.0 {
+            return self.train(prox, epochs);
+        }
         let mut gradient = vec![0.0; toward.len()];
         for _ in 0..epochs {
-            self.train(Some(Prox { toward, tau }), 1)?;
-            if allowed > 0.0 {
-                let prox = Some(Prox { toward, tau });
-                self.mlp.gradient(self.x.view(), self.y.view(), &self.share, prox, &mut gradient, &mut self.work)?;
-                self.residual = tau * norm2(&gradient);
-                if self.residual <= allowed {
-                    break;
-                }
+            self.train(prox, 1)?;
+            self.mlp.gradient(self.x.view(), self.y.view(), &self.share, prox, &mut gradient, &mut self.work)?;
+            self.residual = tau * norm2(&gradient);
+            if self.residual <= allowed {
+                break;
             }
         }
         Ok(())
