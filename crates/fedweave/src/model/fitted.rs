@@ -96,6 +96,10 @@ impl Fitted {
 
     /// Checks a model that comes from a file.
     pub fn check(&self) -> Result<(), FitError> {
-        self.state().check().map_err(|what| FitError::Damaged { model: self.name(), what })
+        let sound = match self.task() {
+            Task::Classification { classes: 0 | 1 } => Err("it has fewer than two classes"),
+            _ => self.state().check(),
+        };
+        sound.map_err(|what| FitError::Damaged { model: self.name(), what })
     }
 }

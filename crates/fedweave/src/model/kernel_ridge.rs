@@ -117,12 +117,9 @@ impl State for KernelRidgeFit {
     fn check(&self) -> Result<(), &'static str> {
         let (outputs, features) = (self.task.outputs(), self.features);
         let rows = self.coefficients.len().checked_div(outputs).unwrap_or(0);
-        if rows == 0
-            || features == 0
-            || self.x.len() != rows * features
-            || self.coefficients.len() != rows * outputs
-            || self.base.len() != outputs
-        {
+        let wanted = [rows.checked_mul(features), rows.checked_mul(outputs), Some(outputs)];
+        let sizes = [self.x.len(), self.coefficients.len(), self.base.len()].map(Some);
+        if rows == 0 || features == 0 || sizes != wanted {
             return Err("its numbers of centres and coefficients do not agree");
         }
         let finite = self.x.iter().chain(&self.coefficients).chain(&self.base).all(|v| v.is_finite());

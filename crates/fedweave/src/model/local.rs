@@ -27,8 +27,11 @@ impl Local {
     pub fn load(spec: ModelSpec, seed: u64, fitted: Fitted) -> Result<Self, FitError> {
         fitted.check()?;
         let task = fitted.task();
-        let damaged = |_| FitError::Damaged { model: fitted.name(), what: "its options are out of range" };
-        let mut model = Local::new(spec, task, seed).map_err(damaged)?;
+        let damaged = |what| FitError::Damaged { model: fitted.name(), what };
+        let mut model = Local::new(spec, task, seed).map_err(|_| damaged("its options are out of range"))?;
+        if !model.spec.describes(&fitted) {
+            return Err(damaged("its options are those of another class of models"));
+        }
         model.fitted = Some(fitted);
         Ok(model)
     }

@@ -176,7 +176,8 @@ impl State for NearestFit {
         if rows == 0 || self.features == 0 || self.options.neighbours == 0 {
             return Err("it has no rows, no features or no neighbours");
         }
-        if self.x.len() != rows * self.features || self.y.len() != rows * self.task.outputs() {
+        let sizes = (rows.checked_mul(self.features), rows.checked_mul(self.task.outputs()));
+        if sizes != (Some(self.x.len()), Some(self.y.len())) {
             return Err("its numbers of rows do not agree");
         }
         let finite = self.x.iter().chain(&self.y).all(|v| v.is_finite());

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::options::Options;
 use super::{
-    BoostingOptions, ForestOptions, KernelRidgeOptions, LinearOptions, Local, LocalModel, LogisticOptions, MlpOptions,
-    NearestOptions, SpecError, Task, TreeOptions,
+    BoostingOptions, Fitted, ForestOptions, KernelRidgeOptions, LinearOptions, Local, LocalModel, LogisticOptions,
+    MlpOptions, NearestOptions, SpecError, Task, TreeOptions,
 };
 
 /// A model class with its hyper-parameters. Defaults are those of scikit-learn.
@@ -95,6 +95,12 @@ impl ModelSpec {
             _ => return Ok(()),
         };
         Err(SpecError::Task { model: self.name(), task: task.name(), needs })
+    }
+
+    /// Whether a fitted model is of this class.
+    pub(super) fn describes(&self, fitted: &Fitted) -> bool {
+        let name = self.name();
+        fitted.name() == if name == "ridge" { "linear" } else { name }
     }
 
     fn set(&mut self, option: &str) -> Result<(), SpecError> {

@@ -8,6 +8,7 @@
 mod grow;
 mod sort;
 mod split;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use super::{FitError, Task};
 use crate::matrix::Rows;
 use crate::random::{Purpose, stream};
 
-pub(super) use grow::TreeWork;
+pub(super) use work::TreeWork;
 
 /// Options of `tree`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -120,7 +121,7 @@ impl Tree {
     /// Children come after their parents and exist, features exist, numbers are finite.
     pub(super) fn check(&self, features: usize, outputs: usize) -> Result<(), &'static str> {
         let nodes = self.nodes.len();
-        if nodes == 0 || self.values.len() != nodes * outputs {
+        if nodes == 0 || nodes.checked_mul(outputs) != Some(self.values.len()) {
             return Err("its numbers of nodes and values do not agree");
         }
         for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.feature != LEAF) {

@@ -62,3 +62,13 @@ fn damaged_models_do_not_crash() {
         assert!(refused > 0 && tried > refused, "{name}: {refused} of {tried} refused");
     }
 }
+
+#[test]
+fn options_of_another_class_are_an_error() {
+    let (_, model, _) = fitted("tree", Task::Regression);
+    let other = ModelSpec::of("forest").unwrap();
+    let error = Local::load(other, 0, model.fitted().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("another class"), "{error}");
+    let (ridge, model, _) = fitted("ridge", Task::Regression);
+    assert!(Local::load(ridge, 0, model.fitted().unwrap()).is_ok());
+}

@@ -48,7 +48,7 @@ impl Activation {
         let pairs = delta.iter_mut().zip(output);
         match self {
             Activation::Relu => pairs.for_each(|(d, a)| *d = if *a > T::ZERO { *d } else { T::ZERO }),
-            Activation::Tanh => pairs.for_each(|(d, a)| *d = *d * (T::ONE - *a * *a)),
+            Activation::Tanh => pairs.for_each(|(d, a)| *d *= T::ONE - *a * *a),
         }
     }
 }

@@ -40,6 +40,9 @@ pub struct Moments {
     steps: i32,
 }
 
+/// Running means below this are 0: numbers that keep halving end among the denormal ones, where arithmetic is slow.
+const TINY: f64 = 1e-200;
+
 const RMS_DECAY: f64 = 0.99;
 const ADAM_DECAYS: (f64, f64) = (0.9, 0.999);
 
@@ -65,14 +68,14 @@ impl Moments {
 
     fn descend(&mut self, rate: f64, momentum: f64, parameters: &mut [f64], gradient: &[f64]) {
         for ((p, g), v) in parameters.iter_mut().zip(gradient).zip(&mut self.first) {
-            *v = momentum * *v - rate * g;
+            *v = normal(momentum * *v - rate * g);
             *p += *v;
         }
     }
 
     fn rmsprop(&mut self, rate: f64, parameters: &mut [f64], gradient: &[f64]) {
         for ((p, g), s) in parameters.iter_mut().zip(gradient).zip(&mut self.second) {
-            *s = RMS_DECAY * *s + (1.0 - RMS_DECAY) * g * g;
+            *s = normal(RMS_DECAY * *s + (1.0 - RMS_DECAY) * g * g);
             *p -= rate * g / (s.sqrt() + FLOOR);
         }
     }
@@ -83,9 +86,13 @@ impl Moments {
         let root = 1.0 / (1.0 - b2.powi(self.steps)).sqrt();
         let moments = self.first.iter_mut().zip(&mut self.second);
         for ((p, g), (m, s)) in parameters.iter_mut().zip(gradient).zip(moments) {
-            *m = b1 * *m + (1.0 - b1) * g;
-            *s = b2 * *s + (1.0 - b2) * g * g;
+            *m = normal(b1 * *m + (1.0 - b1) * g);
+            *s = normal(b2 * *s + (1.0 - b2) * g * g);
             *p -= rate * *m / (root * s.sqrt() + FLOOR);
         }
     }
+}
+
+fn normal(value: f64) -> f64 {
+    if value.abs() < TINY { 0.0 } else { value }
 }

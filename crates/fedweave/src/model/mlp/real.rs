@@ -1,12 +1,14 @@
 //! The two kinds of numbers a network computes with: f32 for training, where it is twice as fast and exact enough, f64
 //! for gradients and predictions.
 
-use std::ops::{AddAssign, Mul, Sub};
+use std::ops::{AddAssign, Mul, MulAssign, Sub};
 
 use faer::traits::RealField;
 
 /// f32 or f64.
-pub trait Real: RealField + Copy + PartialOrd + AddAssign + Mul<Output = Self> + Sub<Output = Self> {
+pub trait Real:
+    RealField + Copy + PartialOrd + AddAssign + MulAssign + Mul<Output = Self> + Sub<Output = Self>
+{
     /// 0.
     const ZERO: Self;
     /// 1.
