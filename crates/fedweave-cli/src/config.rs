@@ -128,6 +128,39 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda_rule: Option<String>,
 
+    /// Model class of every node with its options, e.g. "tree max-depth=5"; predictions are coupled instead of parameters
+    #[arg(long, value_name = "MODEL", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// regression or classification [default: regression]
+    #[arg(long, value_name = "TASK", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Public rows without labels, on which predictions are compared; with a node column, rows of each node
+    #[arg(long, value_name = "FILE", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public: Option<PathBuf>,
+    /// Without --public: what to draw the rows of a node from: moments or range (of its features), or normal [default: moments]
+    #[arg(long, value_name = "SOURCE", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_from: Option<String>,
+    /// Without --public: rows to draw for every node [default: 100]
+    #[arg(long, value_name = "N", help_heading = "Models of any class", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_rows: Option<usize>,
+    /// Compare on the public rows of the neighbours (the paper's update) or of both ends (exact) [default: neighbours]
+    #[arg(long, value_name = "RULE", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged_on: Option<String>,
+    /// means: terms of the objective are means over rows; plain: an own row weighs 1, a public row lambda [default: means]
+    #[arg(long, value_name = "RULE", help_heading = "Models of any class")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_weights: Option<String>,
+    /// Rows that a node labels by its own model before every fit [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Models of any class", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distil: Option<usize>,
+
     /// path: number of values of lambda [default: 50]
     #[arg(long, value_name = "N", help_heading = "Path", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,10 +285,10 @@ pub struct RawConfig {
     #[arg(long, help_heading = "Solvers that exchange messages")]
     #[serde(skip_serializing_if = "is_false")]
     pub prox: bool,
-    /// ifca: number of models [default: 2]
-    #[arg(long, value_name = "K", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
+    /// ifca: number of models [default: 2]; or a table with columns node, model, options: a model class for each node
+    #[arg(long, value_name = "K|FILE", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub models: Option<usize>,
+    pub models: Option<Models>,
     /// ifca: number of random starts, of which the best counts [default: 1]
     #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -358,6 +391,34 @@ fn one_or_several<'de, D: Deserializer<'de>>(input: D) -> std::result::Result<Op
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// A number of models, or a table that names them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number or a file name")]
+pub enum Models {
+    /// So many.
+    Count(usize),
+    /// A model class for each node.
+    File(PathBuf),
+}
+
+impl FromStr for Models {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Models::File(text.into()), Models::Count))
+    }
+}
+
+impl RawConfig {
+    /// The table of `--models`.
+    pub fn models_file(&self) -> Option<&Path> {
+        match &self.models {
+            Some(Models::File(path)) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 /// A number or `auto`.

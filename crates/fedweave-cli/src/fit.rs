@@ -29,6 +29,7 @@ Examples:
   fedweave fit stations.csv --node station --target temp --knn 4 --by lat,lon --validation 0.3
   fedweave fit points.csv --edges edges.csv --loss point --lambda 2      convex clustering
   fedweave fit visits.csv --edges wards.graphml --target sick --loss logistic --ridge 0.001
+  fedweave fit nodes.csv --edges edges.csv --target y --model 'tree max-depth=5'      trees, coupled by predictions
   fedweave fit --config run/config.toml --lambda 0.5                     an earlier run, changed
 
 Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
@@ -65,7 +66,11 @@ pub struct HeldOut {
 
 /// Runs the command.
 pub fn run(raw: RawConfig) -> Result<Exit> {
-    let plan = Plan::fit(raw.resolve()?)?;
+    let raw = raw.resolve()?;
+    if raw.model.is_some() || raw.models_file().is_some() {
+        return crate::models::run(raw);
+    }
+    let plan = Plan::fit(raw)?;
     use_threads(plan.raw.threads);
     // An existing folder must be refused before the work, not after it.
     let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
@@ -312,7 +317,7 @@ pub fn with_place(error: fedweave::Error, input: &Input) -> anyhow::Error {
     }
 }
 
-fn refuse_lonely_nodes(input: &Input) -> Result<()> {
+pub fn refuse_lonely_nodes(input: &Input) -> Result<()> {
     let notices = &input.notices;
     let lists = [
         (&notices.nodes_with_neither, "neither rows nor edges"),

@@ -7,6 +7,7 @@ mod demo;
 mod fit;
 mod generate;
 mod graph;
+mod models;
 mod path;
 mod plan;
 mod predict;

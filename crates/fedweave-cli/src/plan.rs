@@ -85,6 +85,7 @@ impl Plan {
 
     fn new(raw: RawConfig, command: Command) -> Result<Plan> {
         let compare = command == Command::Compare;
+        crate::models::refuse_model_flags(&raw)?;
         let family = family(raw.loss.as_deref().unwrap_or("squared"), &raw)?;
         let point = family == Family::Point;
         let intercept = !raw.no_intercept && !point;
@@ -247,7 +248,7 @@ enum Command {
     Path,
 }
 
-fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
+pub fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
     let given = [
         ("--count", raw.count.is_some()),
         ("--lambda-min-ratio", raw.lambda_min_ratio.is_some()),
@@ -311,7 +312,7 @@ fn family(name: &str, raw: &RawConfig) -> Result<Family> {
     })
 }
 
-fn input(raw: &RawConfig, family: Family, intercept: bool) -> Result<InputSpec> {
+pub fn input(raw: &RawConfig, family: Family, intercept: bool) -> Result<InputSpec> {
     let nodes = raw
         .nodes
         .clone()
@@ -396,7 +397,7 @@ fn relaxation(raw: Option<f64>) -> Result<f64> {
 }
 
 /// Rows are held out for `compare`, to choose `lambda`, and wherever they are asked for.
-fn split(raw: &RawConfig, compare: bool, choose: bool) -> Result<Option<SplitSpec>> {
+pub fn split(raw: &RawConfig, compare: bool, choose: bool) -> Result<Option<SplitSpec>> {
     let rule = choice("--split", raw.split.as_deref(), &[("random", SplitRule::Random), ("last", SplitRule::Last)])?;
     ensure!(raw.split_by.is_none() || raw.split.is_none(), "give --split or --split-by, not both");
     let rule = if raw.split_by.is_some() { SplitRule::Groups } else { rule };

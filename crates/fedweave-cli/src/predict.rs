@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Exit;
 use crate::fit::Fit;
+use crate::models;
 use crate::story::loss_name;
 
 /// Predict rows of another file
@@ -30,10 +31,10 @@ pub struct PredictArgs {
 /// How to read rows and what the scores mean: `encoding.json` of a run.
 #[derive(Serialize, Deserialize)]
 pub struct Model {
-    loss: String,
+    pub loss: String,
     /// How the two classes of a two-class loss were written.
-    labels: [String; 2],
-    encoding: Encoding,
+    pub labels: [String; 2],
+    pub encoding: Encoding,
 }
 
 impl Model {
@@ -86,6 +87,10 @@ pub fn run(args: &PredictArgs) -> Result<Exit> {
     if model.loss == "point" {
         bail!("the point loss places nodes, it does not predict rows; see parameters.csv");
     }
+    if model.loss == models::LOSS {
+        let text = models::predict(&args.run, &args.rows, &model.encoding)?;
+        return write(args.out.as_deref(), &text);
+    }
     let parameters = read_parameters(&args.run)?;
     let of: HashMap<&str, usize> = parameters.names.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
     let classes = if model.loss == "multinomial" { model.encoding.classes.len() } else { 1 };
@@ -111,7 +116,11 @@ pub fn run(args: &PredictArgs) -> Result<Exit> {
         let cells = model.predict(rows.x.row(r), parameters.w.row(node));
         text += &csv_line(std::iter::once(name.clone()).chain(cells));
     }
-    match &args.out {
+    write(args.out.as_deref(), &text)
+}
+
+fn write(out: Option<&Path>, text: &str) -> Result<Exit> {
+    match out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))?,
         None => std::io::stdout().write_all(text.as_bytes())?,
     }

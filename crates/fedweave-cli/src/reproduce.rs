@@ -43,6 +43,9 @@ pub struct ReproduceArgs {
     /// Everything random follows from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Folder with datasets that do not come with the program: mnist/
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// Folder with a folder for every experiment
     #[arg(long, short, default_value = "fedweave-reproduce")]
     out: PathBuf,
@@ -58,7 +61,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit> {
     }
     let chosen = choose(&args.names)?;
     use_threads(args.threads);
-    let setting = Setting { quick: args.quick, seed: args.seed };
+    let setting = Setting { quick: args.quick, seed: args.seed, data: args.data.clone() };
     let mut deviating = Vec::new();
     for experiment in &chosen {
         if !reproduce(experiment, &setting, &args.out)? {

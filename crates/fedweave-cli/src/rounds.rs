@@ -8,7 +8,7 @@ use fedweave::solve::{
     Schedule, Settings, SgdOptions, Subset,
 };
 
-use crate::config::RawConfig;
+use crate::config::{Models, RawConfig};
 use crate::plan::choice;
 
 /// A solver that exchanges messages, with its settings.
@@ -72,7 +72,14 @@ impl Rounds {
                 Some(Rounds::FedAvg(FedAvgOptions { local, step: raw.step }))
             }
             Some("ifca") => {
-                let (k, restarts) = (raw.models.unwrap_or(2), raw.restarts.unwrap_or(1));
+                let k = match &raw.models {
+                    Some(Models::Count(k)) => *k,
+                    Some(Models::File(path)) => {
+                        bail!("--models {}: --solver ifca needs a number of models", path.display())
+                    }
+                    None => 2,
+                };
+                let restarts = raw.restarts.unwrap_or(1);
                 let averaging = Averaging::Models { steps: local_steps(raw) };
                 Some(Rounds::Ifca(IfcaOptions { k, averaging, step: raw.step, restarts, seed, ..Default::default() }))
             }

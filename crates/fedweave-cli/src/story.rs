@@ -326,6 +326,7 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
 
 fn what(fit: &Fit) -> report::What {
     report::What {
+        models: None,
         loss: loss_name(&fit.loss),
         penalty: fit.penalty.into(),
         lambda: fit.lambda,

@@ -1,13 +1,14 @@
 //! Every experiment by name, with what the paper says.
 
 use crate::{
-    Experiment, Run, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, gtv_chain, gtv_clusters,
-    gtv_failures, gtv_table1, relax_clusters, relax_mixtures, relax_variation,
+    Experiment, Run, active_figures, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, digit_figures,
+    gtv_chain, gtv_clusters, gtv_failures, gtv_table1, relax_clusters, relax_mixed, relax_mixtures, relax_tree_figures,
+    relax_variation,
 };
 
 /// All of them, paper by paper.
 pub fn all() -> Vec<Experiment> {
-    [gtv(), cc(), relax(), book()].concat()
+    [gtv(), cc(), relax(), any_model(), active(), book()].concat()
 }
 
 /// Y. SarcheshmehPour, Y. Tian, L. Zhang and A. Jung, *Clustered Federated Learning via Generalized Total Variation
@@ -37,6 +38,24 @@ fn gtv() -> Vec<Experiment> {
             "GTV paper, Fig. 4",
             "chain with noise sigma: error against lambda, rows at 60 % of the nodes",
             gtv_chain::figure_4,
+        ),
+        entry(
+            "gtv-fig5",
+            "GTV paper, Fig. 5",
+            "perceptrons on handwritten digits: accuracy of Algorithm 1 along the iterations for several lambda",
+            digit_figures::figure_5,
+        ),
+        entry(
+            "gtv-fig6",
+            "GTV paper, Fig. 6",
+            "two clusters of digits: Algorithm 1 is more accurate and faster than IFCA, pFedMe and joint training",
+            digit_figures::figure_6,
+        ),
+        entry(
+            "gtv-fig7",
+            "GTV paper, Fig. 7",
+            "five clusters of digits: Algorithm 1 is more accurate and faster than IFCA and joint training",
+            digit_figures::figure_7,
         ),
         entry(
             "gtv-failures",
@@ -87,16 +106,70 @@ fn relax() -> Vec<Experiment> {
             relax_clusters::run,
         ),
         entry(
+            "relax-fig2",
+            "FedRelax paper, Fig. 2",
+            "trees in clusters: coupled predictions lower the error where d/m is at least 1, and at high noise",
+            relax_tree_figures::figure_2,
+        ),
+        entry(
             "relax-fig3",
             "FedRelax paper, Fig. 3",
             "coupled predictions help where local datasets are different mixtures of three models",
             relax_mixtures::run,
         ),
         entry(
+            "relax-fig4",
+            "FedRelax paper, Fig. 4",
+            "trees on mixtures: coupled predictions lower the error, also with noise; strong coupling may harm where d/m is low",
+            relax_tree_figures::figure_4,
+        ),
+        entry(
             "relax-fig5",
             "FedRelax paper, Fig. 5",
             "models within a cluster vary less than the bound (25), less with stronger coupling and denser graphs",
             relax_variation::run,
+        ),
+    ]
+}
+
+/// What the papers promise for any model, on data of ours.
+fn any_model() -> Vec<Experiment> {
+    vec![
+        entry(
+            "relax-mixed",
+            "FedRelax paper, section II-B, on real data",
+            "linear models, trees, forests, nearest neighbours and perceptrons in one network are better together than alone",
+            relax_mixed::mixed,
+        ),
+        entry(
+            "fmi-trees",
+            "FedRelax paper, section I, on weather stations",
+            "trees at weather stations are better with the network than alone",
+            relax_mixed::fmi_trees,
+        ),
+    ]
+}
+
+/// A. Jung, Y. SarcheshmehPour and A. Mohammadi, *Personalized Federated Learning via Active Sampling*.
+fn active() -> Vec<Experiment> {
+    vec![
+        entry(
+            "active-fig1",
+            "active-sampling paper, Fig. 1",
+            "Algorithm 1 slows down as d grows, errs more with noise, and needs enough candidates",
+            active_figures::figure_1,
+        ),
+        entry(
+            "active-fig2",
+            "active-sampling paper, Fig. 2",
+            "Algorithm 1 clearly outperforms IFCA at d/m = 2",
+            active_figures::figure_2,
+        ),
+        entry(
+            "active-fig3",
+            "active-sampling paper, Fig. 3",
+            "Algorithm 1 is quite close to an oracle that knows the clusters, at 3,500 nodes",
+            active_figures::figure_3,
         ),
     ]
 }

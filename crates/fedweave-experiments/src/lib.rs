@@ -4,16 +4,21 @@
 //! ```
 //! use fedweave_experiments::{Setting, find};
 //! let experiment = find("book-exercise-5").unwrap();
-//! let outcome = experiment.run(&Setting { quick: true, seed: 0 }, &mut |_, _| ()).unwrap();
+//! let outcome = experiment.run(&Setting { quick: true, ..Setting::default() }, &mut |_, _| ()).unwrap();
 //! assert!(outcome.passes());
 //! ```
 
+mod active;
+mod active_figures;
 mod book_async;
 mod book_exercise_5;
 mod book_fmi;
 mod catalogue;
 mod cc_accuracy;
 mod cc_models;
+mod digit_figures;
+mod digit_methods;
+mod digits;
 mod ellipses;
 mod gtv_chain;
 mod gtv_clusters;
@@ -21,14 +26,20 @@ mod gtv_failures;
 mod gtv_table1;
 mod measure;
 mod outcome;
+mod real_networks;
 mod recover;
 mod relax_clusters;
+mod relax_mixed;
 mod relax_mixtures;
 mod relax_train;
+mod relax_tree_figures;
+mod relax_trees;
 mod relax_variation;
 mod rivals;
 mod spread;
 mod write;
+
+use std::path::PathBuf;
 
 use fedweave_io::IoError;
 
@@ -37,12 +48,14 @@ pub use outcome::{Cell, Check, NamedFigure, Outcome, Table, short};
 pub use write::write;
 
 /// How to run an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Setting {
     /// Fewer repetitions and values: seconds instead of minutes.
     pub quick: bool,
     /// Everything random follows from it.
     pub seed: u64,
+    /// Folder with datasets that do not come with the program.
+    pub data: Option<PathBuf>,
 }
 
 /// Told how many pieces of work are done, and how many there are.

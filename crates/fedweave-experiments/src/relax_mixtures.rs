@@ -42,6 +42,11 @@ fn draw(dim: usize, sigma: f64, seed: u64) -> Result<Mixtures, Error> {
     })
 }
 
+/// Graph, local rows and validation rows of one draw.
+pub fn draw_rows(dim: usize, sigma: f64, seed: u64) -> Result<(Graph, Dataset, Dataset), Error> {
+    draw(dim, sigma, seed).map(|made| (made.graph, made.train, made.validation))
+}
+
 /// The mixing vector of a node: softmax of standard normal numbers.
 fn softmax(seed: u64, node: usize) -> [f64; PARTS] {
     let mut rng = stream(seed, Purpose::MixingVectors, node);

@@ -2,7 +2,7 @@
 
 use fedweave_experiments::{Outcome, Setting, all, find};
 
-const QUICK: Setting = Setting { quick: true, seed: 0 };
+const QUICK: Setting = Setting { quick: true, seed: 0, data: None };
 
 fn run(name: &str, setting: &Setting) -> Outcome {
     let (mut last, mut total) = (0, 0);
@@ -26,14 +26,24 @@ fn every_table_and_figure_is_there_once() {
         "gtv-fig2",
         "gtv-fig3",
         "gtv-fig4",
+        "gtv-fig5",
+        "gtv-fig6",
+        "gtv-fig7",
         "gtv-failures",
         "cc-fig2",
         "cc-fig3",
         "cc-fig5",
         "cc-fig6",
         "relax-fig1",
+        "relax-fig2",
         "relax-fig3",
+        "relax-fig4",
         "relax-fig5",
+        "relax-mixed",
+        "fmi-trees",
+        "active-fig1",
+        "active-fig2",
+        "active-fig3",
         "book-fmi",
         "book-exercise-5",
         "book-async",
@@ -73,6 +83,31 @@ fn fast_experiments_agree_with_their_papers() {
 }
 
 #[test]
+fn active_sampling_agrees_with_its_paper() {
+    for name in ["active-fig1", "active-fig3"] {
+        let outcome = run(name, &QUICK);
+        assert_eq!(deviations(&outcome), [""; 0], "{name}");
+    }
+    let first = run("active-fig1", &QUICK);
+    let teachers = first.tables.iter().find(|table| table.name == "learnt_from").unwrap();
+    assert!(!teachers.rows.is_empty(), "it is said whom a node learnt from");
+}
+
+#[test]
+fn trees_at_weather_stations_gain_from_the_network() {
+    let outcome = run("fmi-trees", &QUICK);
+    let check = &outcome.checks[0];
+    assert!(check.holds && check.what.contains("against local ones"), "{check:?}");
+}
+
+#[test]
+fn perceptrons_on_the_small_digits_gain_from_coupling() {
+    let outcome = run("gtv-fig5", &QUICK);
+    assert_eq!(deviations(&outcome), [""; 0]);
+    assert!(outcome.notes.iter().any(|note| note.contains("come with the program")), "{:?}", outcome.notes);
+}
+
+#[test]
 fn pdmm_converges_but_not_as_printed() {
     let outcome = run("cc-fig5", &QUICK);
     assert_eq!(deviations(&outcome), ["PDMM, as printed in (16), 40 % of the users: F(x) - F*"]);
@@ -91,7 +126,7 @@ fn norms_are_more_compact_than_squares_unless_lambda_is_tiny() {
 fn results_depend_on_the_seed_and_not_on_the_number_of_threads() {
     let on = |threads: usize, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run("book-async", &Setting { quick: true, seed }))
+        pool.install(|| run("book-async", &Setting { quick: true, seed, data: None }))
     };
     assert_eq!(on(1, 0), on(3, 0));
     assert_ne!(on(1, 0), on(1, 1));

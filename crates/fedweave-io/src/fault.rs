@@ -51,6 +51,10 @@ pub enum Fault {
     #[error("not readable as GraphML: {message}; check the file with an XML tool")]
     GraphMl { message: String },
 
+    /// A file that is not the idx array it should be.
+    #[error("not readable as idx: {message}; fetch the file again")]
+    Idx { message: String },
+
     /// A number beyond double precision.
     #[error("column {column}: {value} is not a finite number; correct it or leave the cell empty")]
     Infinite { column: String, value: String },

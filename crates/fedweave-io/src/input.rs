@@ -14,7 +14,7 @@ use fedweave::{Dataset, Graph};
 
 pub use attributes::{Coordinates, NodeColumn};
 pub use encoding::{Encoding, Feature};
-pub use rows::{Rows, load_rows};
+pub use rows::{Rows, Unlabelled, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
 
 use crate::edges::EdgeList;

@@ -25,6 +25,7 @@
 mod edges;
 mod error;
 mod fault;
+mod idx;
 mod input;
 mod run;
 mod table;
@@ -32,9 +33,10 @@ mod table;
 pub use edges::EdgeList;
 pub use error::{At, IoError, Place};
 pub use fault::{Example, Fault};
+pub use idx::Idx;
 pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
-    load, load_rows,
+    Unlabelled, load, load_rows, load_unlabelled,
 };
 pub use run::{Checkpoint, Parameters, RUN_FILES, RunWriter, fingerprint, read_json, read_parameters};
 pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};

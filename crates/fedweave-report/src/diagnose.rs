@@ -78,7 +78,7 @@ impl From<&Outcome> for Errors {
             baseline: outcome.baseline_error,
             local: outcome.local_error,
             global: outcome.global_error,
-            converged: outcome.status == Status::Converged,
+            converged: matches!(outcome.status, Status::Converged | Status::Finished),
         }
     }
 }

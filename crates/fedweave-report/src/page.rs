@@ -93,7 +93,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         error_name: &report.outcome.error_name,
         lead: words::lead(report),
         status: words::status(&report.outcome),
-        converged: report.outcome.status == Status::Converged,
+        converged: matches!(report.outcome.status, Status::Converged | Status::Finished),
         facts: words::facts(report),
         diagnosis: diagnose(&Errors::from(&report.outcome)),
         errors: tables::error_bars(&report.outcome),
@@ -150,7 +150,7 @@ const FEATURES_NAMED: usize = 40;
 fn feature_list(report: &Report) -> String {
     let names = &report.what.features;
     match names.len() {
-        0 => plural(report.what.dim, "parameter"),
+        0 if report.what.models.is_none() => plural(report.what.dim, "parameter"),
         n if n <= FEATURES_NAMED => names.join(", "),
         n => format!("{} and {} more", names[..FEATURES_NAMED].join(", "), count(n - FEATURES_NAMED)),
     }
@@ -158,14 +158,16 @@ fn feature_list(report: &Report) -> String {
 
 fn setup(report: &Report) -> Vec<(&'static str, String)> {
     let what = &report.what;
+    let finished = report.outcome.status == Status::Finished;
     let entries = [
         ("Target", what.target.clone().unwrap_or_default()),
-        ("Parameters", feature_list(report)),
+        (if what.models.is_some() { "Features" } else { "Parameters" }, feature_list(report)),
+        ("Models", what.models.clone().unwrap_or_default()),
         ("Loss", what.loss.clone()),
         ("Penalty", what.penalty.clone()),
         ("λ", short(what.lambda)),
         ("Solver", what.solver.clone()),
-        ("Tolerance", short(report.outcome.tolerance)),
+        ("Tolerance", if finished { String::new() } else { short(report.outcome.tolerance) }),
         ("Data", report.sources.join(" · ")),
     ];
     entries.into_iter().filter(|(_, value)| !value.is_empty()).collect()

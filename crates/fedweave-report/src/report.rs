@@ -51,6 +51,10 @@ pub struct Report {
 pub struct What {
     /// The loss `L_i`, e.g. `squared`.
     pub loss: String,
+    /// The classes of models, where they have no parameters to show, e.g. `40 trees and 30 forests`; what is coupled then are
+    /// predictions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<String>,
     /// The penalty `phi`, e.g. `norm2`.
     pub penalty: String,
     /// The strength of the coupling.
@@ -119,6 +123,8 @@ pub enum Status {
     /// The tolerance was reached.
     #[default]
     Converged,
+    /// A method without a tolerance did the rounds it was asked for.
+    Finished,
     /// The objective changed by less than asked between two looks.
     Stalled,
     /// The iteration limit came first.

@@ -30,6 +30,10 @@ pub(crate) fn lead(report: &Report) -> String {
     };
     let coupling = match what.edges {
         0 => "not coupled: there are no edges".into(),
+        m if what.models.is_some() => {
+            let edges = plural(m, "edge");
+            format!("coupled along {edges} by their predictions on public rows with λ = {}", short(what.lambda))
+        }
         m => {
             let edges = plural(m, "edge");
             format!("coupled along {edges} by the {} penalty with λ = {}", what.penalty, short(what.lambda))
@@ -37,6 +41,9 @@ pub(crate) fn lead(report: &Report) -> String {
     };
     let size = plural(what.dim, "parameter");
     let rows = plural(what.rows, "row");
+    if let Some(classes) = &what.models {
+        return format!("{models} ({classes}), fitted to {rows} and {coupling}.");
+    }
     format!("{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.", what.loss)
 }
 
@@ -57,6 +64,7 @@ pub(crate) fn held_out(what: &What) -> String {
 pub(crate) fn status(outcome: &Outcome) -> String {
     match outcome.status {
         Status::Converged => format!("Reached its tolerance of {}", short(outcome.tolerance)),
+        Status::Finished => format!("Did its {}", plural(outcome.iterations, "round")),
         Status::Stalled => "Stopped because the objective hardly changed any more, before the tolerance".into(),
         Status::IterationLimit => "Stopped at the iteration limit, before the tolerance".into(),
         Status::TimeLimit => "Stopped at the time limit, before the tolerance".into(),

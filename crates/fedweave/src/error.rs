@@ -93,6 +93,22 @@ pub enum Error {
         /// What it needs.
         needs: &'static str,
     },
+    /// A model that cannot be fitted to the rows of a node, or predict.
+    #[error("node {node}: {source}")]
+    Fit {
+        /// The node.
+        node: usize,
+        /// Why.
+        source: crate::model::FitError,
+    },
+    /// A description of a model that cannot be used at a node.
+    #[error("node {node}: {source}")]
+    Spec {
+        /// The node.
+        node: usize,
+        /// Why.
+        source: crate::model::SpecError,
+    },
     /// A parameter outside its range.
     #[error("{name} is {value}; it must be {needs}")]
     Parameter {

@@ -1,5 +1,6 @@
 //! The empirical graph: who may learn from whom, and how strongly.
 
+pub mod divergence;
 mod edges;
 pub mod generate;
 pub(crate) mod kd_tree;
@@ -8,6 +9,7 @@ mod laplacian;
 pub mod nearest;
 pub mod partition;
 pub mod spectrum;
+pub mod tsne;
 
 pub use edges::{End, Graph};
 pub use nearest::{great_circle_points, k_nearest};

@@ -19,7 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod active_sampling;
 pub mod boosting;
+pub mod coupled;
 mod error;
 mod fitted;
 pub mod forest;
@@ -30,6 +32,7 @@ pub mod logistic;
 pub mod mlp;
 pub mod nearest;
 mod options;
+pub mod relax;
 mod sample;
 pub mod spec;
 mod task;

@@ -35,6 +35,9 @@ pub enum Purpose {
     Layers,
     MiniBatches,
     Held,
+    Candidates,
+    SharedRows,
+    Distilled,
 }
 
 /// Stream `index` (usually a node) of a purpose.

@@ -2,12 +2,14 @@
 //!
 //! Models are found in scaled features and handed out in the original ones, where `x'w` is the same number.
 
+use serde::{Deserialize, Serialize};
+
 use crate::dataset::Dataset;
 use crate::matrix::Matrix;
 
 /// `x -> (x - mean) / scale`, column by column. An intercept (the last column of ones) absorbs the means; without
 /// one there is no centring.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     mean: Vec<f64>,
     scale: Vec<f64>,
@@ -17,6 +19,15 @@ pub struct Scaling {
 impl Scaling {
     /// The scaling of the rows of `data`. Constant columns keep their scale.
     pub fn of(data: &Dataset, intercept: bool) -> Self {
+        Self::new(data, intercept, intercept)
+    }
+
+    /// Centred and scaled, for models that find their own intercept: there is no column of ones.
+    pub fn centred(data: &Dataset) -> Self {
+        Self::new(data, false, true)
+    }
+
+    fn new(data: &Dataset, intercept: bool, centre: bool) -> Self {
         let (n, d) = (data.len().max(1) as f64, data.dim());
         let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };
         for j in 0..d - usize::from(intercept) {
@@ -25,7 +36,7 @@ impl Scaling {
             let unit = column().fold(0.0f64, |m, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
             let mean = column().map(|x| x / unit / n).sum::<f64>() * unit;
             let deviation = (column().map(|x| ((x - mean) / unit).powi(2)).sum::<f64>() / n).sqrt() * unit;
-            if intercept {
+            if centre {
                 scaling.mean[j] = mean;
             }
             if deviation > 1e-12 * mean.abs() {
@@ -38,6 +49,18 @@ impl Scaling {
     /// The rows in scaled features.
     pub fn apply(&self, data: &Dataset) -> Dataset {
         data.map_features(|j, x| (x - self.mean[j]) / self.scale[j])
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.scale.len()
+    }
+
+    /// Rows of features, one after another, in scaled features.
+    pub fn apply_rows(&self, rows: &mut Matrix) {
+        for row in rows.as_mut_slice().chunks_exact_mut(self.scale.len()) {
+            row.iter_mut().zip(self.mean.iter().zip(&self.scale)).for_each(|(x, (m, s))| *x = (*x - m) / s);
+        }
     }
 
     /// Models for scaled features as models for the original ones; `w` may hold several blocks (classes) of parameters.

@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod extremes;
 mod golden;
+mod models;
 mod not_errors;
 mod outputs;
 mod path;

@@ -42,6 +42,33 @@ pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
     })
 }
 
+/// Rows without labels; they may belong to nobody.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unlabelled {
+    /// The node of each row, if the file has a column of nodes.
+    pub node: Option<Vec<String>>,
+    /// The features of each row.
+    pub x: Matrix,
+    /// The line (Parquet: row) of each row.
+    pub lines: Vec<u64>,
+}
+
+/// Reads the features of another file with the encoding of a fitted model; labels are not looked at.
+pub fn load_unlabelled(path: &Path, encoding: &Encoding) -> Result<Unlabelled, IoError> {
+    let blind = Encoding { target: None, ..encoding.clone() };
+    let table = Table::read(path, |name| kind(&blind, name))?;
+    let rows: Vec<usize> = (0..table.rows()).collect();
+    let ids = table.position(&encoding.node).map(|column| table.text(column));
+    if let Some(&row) = ids.and_then(|ids| ids.gaps(str::is_empty).first().copied()).as_ref() {
+        return Err(table.place(row).fault(Fault::EmptyId { what: "row" }));
+    }
+    Ok(Unlabelled {
+        x: blind.matrix(&table, &rows)?,
+        node: ids.map(|ids| rows.iter().map(|&row| ids.get(row).to_owned()).collect()),
+        lines: table.lines().to_vec(),
+    })
+}
+
 fn kind(encoding: &Encoding, name: &str) -> Kind {
     let class = encoding.target_kind == TargetKind::Class;
     let feature = encoding.features.iter().find(|f| f.column() == name);

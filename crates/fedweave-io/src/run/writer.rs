@@ -12,7 +12,7 @@ use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
 /// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 15] = [
+pub const RUN_FILES: [&str; 18] = [
     "summary.json",
     "parameters.csv",
     "clusters.csv",
@@ -28,6 +28,9 @@ pub const RUN_FILES: [&str; 15] = [
     "breakpoints.csv",
     "report.json",
     "stations.csv.gz",
+    "models.json",
+    "errors.csv",
+    "gains.csv",
 ];
 
 /// The file that tells a run directory from any other folder.
