@@ -30,7 +30,7 @@ use crate::problem::Problem;
 
 pub use async_fedgd::{AsyncFedGd, AsyncOptions};
 pub use attained::nodes_without_minimiser;
-pub use descent::flows;
+pub use descent::{add_pull, flows, safe_step};
 pub use fedgd::FedGd;
 pub use fedrelax::{FedRelax, JudgedOn, Order};
 pub use fedsgd::{FedSgd, Schedule, SgdOptions};

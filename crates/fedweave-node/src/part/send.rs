@@ -1,0 +1,103 @@
+//! What leaves a part. Rows go once when a round begins; everything else waits for a tick, so that no frame is ever the
+//! answer to a frame of the same kind.
+
+use super::{Effect, Note, Part, State};
+use crate::plan::PeerId;
+use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
+
+/// The time between two tries grows up to so many times the first.
+const BACKOFF_MAX: u64 = 16;
+
+impl Part {
+    pub(super) fn tick(&mut self, now: u64, effects: &mut Vec<Effect>) {
+        self.now = now.max(self.now);
+        if self.state == State::New {
+            let note = if self.done == 0 { Note::Started } else { Note::Restored { round: self.done } };
+            effects.push(Effect::Note(note));
+            self.peers.iter_mut().filter(|p| !p.up).for_each(|p| p.down_since = now);
+            self.begin_round(effects);
+        }
+        if let Some(reason) = self.reason.filter(|_| !self.told) {
+            // Restored after the end.
+            self.told = true;
+            effects.push(Effect::Done(Box::new(self.outcome(reason))));
+        }
+        self.judge_silence(effects);
+        for k in 0..self.peers.len() {
+            self.send_again(k, effects);
+        }
+    }
+
+    /// The last round whose rows were made.
+    fn newest(&self) -> u64 {
+        if self.state == State::Waiting { self.done + 1 } else { self.done }
+    }
+
+    /// Rows that a neighbour does not have, when it is time, and what it owes an answer to.
+    fn send_again(&mut self, k: usize, effects: &mut Vec<Effect>) {
+        let (now, newest) = (self.now, self.newest());
+        let peer = &self.peers[k];
+        let due = peer.acked < newest && now >= peer.retry_at && peer.counts(newest) && newest > 0;
+        if due {
+            let first = self.boundary.oldest().unwrap_or(newest).max(peer.acked + 1);
+            let limit = BACKOFF_MAX * self.plan.patience.retry_ms;
+            let peer = &mut self.peers[k];
+            peer.retry_at = now + peer.interval;
+            peer.interval = (2 * peer.interval).clamp(self.plan.patience.retry_ms, limit);
+            peer.resent += newest + 1 - first;
+            (first..=newest).for_each(|round| self.send_rows(k, round, effects));
+        }
+        if std::mem::take(&mut self.peers[k].owes_answer) {
+            match self.state {
+                State::Finished => self.send_finished(k, effects),
+                _ if !due => self.send_word(k, Kind::Ack, newest, effects),
+                _ => (),
+            }
+        }
+    }
+
+    /// The rows of a round, in as many frames as needed.
+    pub(super) fn send_rows(&mut self, k: usize, round: u64, effects: &mut Vec<Effect>) {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let Some(sent) = self.boundary.of_round(round) else { return };
+        self.boundary.gather(k, &sent.rows, self.dim, &mut numbers);
+        let chunks = chunks_of(numbers.len()) as u16;
+        let mut header = self.header(k, Kind::Rows, round);
+        (header.chunks, header.residual) = (chunks, sent.residual);
+        for chunk in 0..chunks {
+            let from = usize::from(chunk) * NUMBERS_MAX;
+            let piece = &numbers[from..(from + NUMBERS_MAX).min(numbers.len())];
+            self.send(k, encode(&Header { chunk, ..header }, piece), effects);
+        }
+        self.numbers = numbers;
+    }
+
+    pub(super) fn send_finished(&mut self, k: usize, effects: &mut Vec<Effect>) {
+        self.send_word(k, Kind::Finished, self.done, effects);
+    }
+
+    /// A frame without numbers.
+    fn send_word(&mut self, k: usize, kind: Kind, round: u64, effects: &mut Vec<Effect>) {
+        self.send(k, encode(&self.header(k, kind, round), &[]), effects);
+    }
+
+    fn header(&self, k: usize, kind: Kind, round: u64) -> Header {
+        let (federation, residual, received) = (self.plan.federation, 0.0, self.received(k));
+        Header { kind, chunk: 0, chunks: 1, federation, round, received, residual }
+    }
+
+    /// All rounds up to this one have come from a neighbour.
+    fn received(&self, k: usize) -> u64 {
+        let (peer, done) = (&self.peers[k], self.done);
+        match (peer.has(done + 1), peer.has(done + 2)) {
+            (true, true) => done + 2,
+            (true, false) => done + 1,
+            _ => done,
+        }
+    }
+
+    fn send(&mut self, k: usize, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
+        self.peers[k].bytes_out += bytes.len() as u64;
+        effects.push(Effect::Send { to: PeerId(k as u32), bytes });
+    }
+}
