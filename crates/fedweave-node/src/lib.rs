@@ -3,15 +3,20 @@
 //! A [`Part`] is a state machine without clock, socket, thread or random source: [`Event`]s in, [`Effect`]s out. Whoever
 //! drives it hands over frames, makes checkpoints durable and tells the time.
 
+pub mod certs;
 pub mod checkpoint;
 pub mod error;
+pub mod event_log;
 pub mod ground;
 mod hash;
 pub mod in_process;
 mod kernel;
+pub mod metrics;
 pub mod network;
 pub mod part;
 pub mod plan;
+pub mod run;
+pub mod transport;
 pub mod wire;
 
 pub use checkpoint::{FileStore, Store};

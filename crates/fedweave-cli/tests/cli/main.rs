@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod extremes;
+mod federation;
 mod golden;
 mod not_errors;
 mod outputs;
