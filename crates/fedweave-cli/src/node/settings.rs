@@ -116,7 +116,9 @@ fn plan(raw: &RawNode, folder: &Path, link: &Link) -> Result<(Plan, Vec<String>)
         // Classes are numbered: no part sees all labels.
         spec.target_kind = TargetKind::Number;
     }
-    let own: BTreeSet<&str> = raw.edges.iter().map(|e| e.node.as_str()).collect();
+    let inside = |e: &&RawEdge| e.part.as_ref().is_none_or(|part| *part == raw.name);
+    let far_ends = raw.edges.iter().filter(inside).map(|e| e.neighbour.as_str());
+    let own: BTreeSet<&str> = raw.edges.iter().map(|e| e.node.as_str()).chain(far_ends).collect();
     let (nodes, data, features) = rows(&model, &spec, &own)?;
     let peers: Vec<String> = raw.neighbours.iter().map(|n| n.name.clone()).collect();
     let plan = Plan {

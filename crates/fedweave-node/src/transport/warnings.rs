@@ -34,6 +34,10 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text(String::new());
         event.record(&mut text);
+        // Said at every start, of what we ask for.
+        if text.0.starts_with("Gossip is disabled") {
+            return;
+        }
         let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.len() < KEPT && queue.back() != Some(&text.0) {
             queue.push_back(text.0);
