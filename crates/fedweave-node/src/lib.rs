@@ -12,6 +12,7 @@ mod kernel;
 pub mod network;
 pub mod part;
 pub mod plan;
+pub mod simulator;
 pub mod wire;
 
 pub use checkpoint::{FileStore, Store};
