@@ -16,6 +16,7 @@ pub mod network;
 pub mod part;
 pub mod plan;
 pub mod run;
+pub mod simulator;
 pub mod transport;
 pub mod wire;
 

@@ -22,7 +22,9 @@ use crate::wire::{Fault, Frame, Header, Kind};
 use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
 #[cfg(test)]
-pub use mutant::Mutant;
+pub(crate) use mutant::Mutant;
+#[cfg(not(test))]
+use mutant::Mutant;
 pub use note::{Note, Outcome, PeerStatus, Reason, State, Status};
 use peer::Peer;
 pub use state::fingerprint;
@@ -94,7 +96,9 @@ pub struct Part {
     /// Rows on their way out.
     numbers: Vec<f64>,
     #[cfg(test)]
-    pub(crate) mutant: Option<Mutant>,
+    mutant: Option<Mutant>,
+    #[cfg(test)]
+    arrivals: usize,
 }
 
 impl Part {
@@ -148,6 +152,8 @@ impl Part {
             numbers: Vec::new(),
             #[cfg(test)]
             mutant: None,
+            #[cfg(test)]
+            arrivals: 0,
         }
     }
 
@@ -166,6 +172,11 @@ impl Part {
     /// True if rounds are left that need nobody else: the next tick may come at once.
     pub fn wants_tick(&self) -> bool {
         self.more
+    }
+
+    /// Rounds done.
+    pub fn round(&self) -> u64 {
+        self.done
     }
 
     /// Where the part stands.
@@ -279,10 +290,16 @@ impl Part {
         if self.state == State::Finished || round <= done || peer.has(round) {
             // Old news: the neighbour does not know yet that they arrived.
             peer.owes_answer = true;
+            if self.is(Mutant::AnswersFrames) {
+                self.send_rows(k, done + 1, effects);
+            }
         }
-        let in_window = round == done + 1 || round == done + 2;
+        let stale = self.is(Mutant::StaleRoundAccepted) && round == done;
+        let early = self.is(Mutant::NextRoundOverwrites) && round == done + 2;
+        let in_window = stale || round == done + 1 || round == done + 2;
         if self.state != State::Finished && in_window {
-            peer.take(frame, true);
+            self.count_arrival(round);
+            self.peers[k].take(frame, if stale || early { done + 1 } else { round });
         }
     }
 

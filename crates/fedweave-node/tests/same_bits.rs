@@ -74,7 +74,7 @@ fn twenty_networks_in_one_two_eight_and_as_many_parts_as_nodes() {
     for seed in 0..20 {
         let network = network(seed);
         let problem = network.problem().unwrap();
-        let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
+        let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
         let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();
         (0..network.rounds_max).for_each(|_| reference.round());
         let n = network.names.len();
@@ -113,7 +113,7 @@ fn all_parts_stop_at_the_same_round() {
         if connected {
             assert!(outcomes.iter().all(|o| o.round == round && o.reason == Reason::Converged), "seed {seed}");
             assert!(residuals.iter().all(|r| *r == residuals[0]) && outcomes[0].residual <= 1e-3);
-            let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
+            let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
             let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();
             (0..round).for_each(|_| reference.round());
             let models = gather(&network, &parts, |k| outcomes[k].models.clone());

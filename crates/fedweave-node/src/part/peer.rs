@@ -98,24 +98,22 @@ impl Peer {
         self.inbox(round).is_complete(round)
     }
 
-    /// Takes a chunk of rows of the round in flight or the next; false if it was there before. Shape and numbers were checked.
-    pub fn take(&mut self, frame: &Frame, dedup: bool) -> bool {
-        let (round, chunk) = (frame.header.round, usize::from(frame.header.chunk));
+    /// Takes a chunk of rows of the round in flight or the next, once. Shape and numbers were checked.
+    pub fn take(&mut self, frame: &Frame, round: u64) {
+        let chunk = usize::from(frame.header.chunk);
         let len = self.len;
         let inbox = &mut self.inbox[(round % 2) as usize];
         if inbox.round != round || inbox.have.is_empty() {
             inbox.reset(round, len);
         }
-        if inbox.have[chunk] && dedup {
-            return false;
+        if std::mem::replace(&mut inbox.have[chunk], true) {
+            return;
         }
-        inbox.missing -= usize::from(!inbox.have[chunk]);
-        inbox.have[chunk] = true;
+        inbox.missing -= 1;
         inbox.residual = inbox.residual.max(frame.header.residual);
         let room = inbox.numbers[chunk * NUMBERS_MAX..].iter_mut();
         room.zip(frame.numbers()).for_each(|(slot, x)| *slot = x);
         self.round = self.round.max(if inbox.missing == 0 { round } else { 0 });
-        true
     }
 
     /// What was kept no longer fits: the number of rows changed.

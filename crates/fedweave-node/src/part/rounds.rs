@@ -30,6 +30,9 @@ impl Part {
 
     fn is_ready(&self) -> bool {
         let round = self.done + 1;
+        if self.is(Mutant::NoDedup) {
+            return self.has_enough_arrivals();
+        }
         self.peers.iter().all(|p| !p.counts(round) || p.has(round))
     }
 
@@ -59,6 +62,7 @@ impl Part {
 
     fn complete_round(&mut self, effects: &mut Vec<Effect>) {
         let (round, d) = (self.done + 1, self.dim);
+        let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
         let kernel = self.kernel.as_mut().expect("a kernel between events");
         let mut heard = 0.0f64;
         for (peer, ghosts) in self.peers.iter().zip(&self.ground.receives) {
@@ -68,11 +72,19 @@ impl Part {
             let inbox = peer.inbox(round);
             heard = heard.max(inbox.residual);
             for (&ghost, row) in ghosts.iter().zip(inbox.numbers().chunks_exact(d)) {
-                kernel.incoming(ghost).copy_from_slice(row);
+                let place = kernel.incoming(ghost);
+                place.copy_from_slice(row);
+                if wrong_sign && self.plan.name < peer.name {
+                    place.iter_mut().for_each(|x| *x = -*x);
+                }
             }
         }
         kernel.complete();
+        if self.is(Mutant::DualFromWire) {
+            self.take_duals_from_wire();
+        }
         self.done = round;
+        self.forget_arrivals();
         let stop = self.decide(heard, effects);
         match stop {
             Some(reason) => self.finish(reason, effects),
@@ -93,10 +105,11 @@ impl Part {
                 0 => self.kernel().residual(&self.ground),
                 _ => self.epoch_max.max(heard),
             };
-            if round % epoch == epoch - 1 {
+            let last = if self.is(Mutant::DecidesTooSoon) { epoch / 2 } else { epoch - 1 };
+            if round % epoch == last {
                 self.residual = self.epoch_max;
                 if self.residual.is_finite() && !self.peers.is_empty() {
-                    let note = Note::NetworkResidual { round: round + 1 - epoch, residual: self.residual };
+                    let note = Note::NetworkResidual { round: round - last, residual: self.residual };
                     effects.push(Effect::Note(note));
                 }
                 reason = (self.residual <= tolerance).then_some(Reason::Converged);

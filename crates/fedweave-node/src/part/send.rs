@@ -1,6 +1,7 @@
 //! What leaves a part. Rows go once when a round begins; everything else waits for a tick, so that no frame is ever the
 //! answer to a frame of the same kind.
 
+use super::mutant::Mutant;
 use super::{Effect, Note, Part, State};
 use crate::plan::PeerId;
 use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
@@ -35,31 +36,44 @@ impl Part {
 
     /// Rows that a neighbour does not have, when it is time, and what it owes an answer to.
     fn send_again(&mut self, k: usize, effects: &mut Vec<Effect>) {
-        let (now, newest) = (self.now, self.newest());
-        let peer = &self.peers[k];
-        let due = peer.acked < newest && now >= peer.retry_at && peer.counts(newest) && newest > 0;
-        if due {
-            let first = self.boundary.oldest().unwrap_or(newest).max(peer.acked + 1);
-            let limit = BACKOFF_MAX * self.plan.patience.retry_ms;
-            let peer = &mut self.peers[k];
-            peer.retry_at = now + peer.interval;
-            peer.interval = (2 * peer.interval).clamp(self.plan.patience.retry_ms, limit);
-            peer.resent += newest + 1 - first;
-            (first..=newest).for_each(|round| self.send_rows(k, round, effects));
+        let leaves = self.state == State::Finished && self.is(Mutant::LeavesAtOnce);
+        if leaves || self.is(Mutant::NoRetransmission) {
+            return;
         }
-        if std::mem::take(&mut self.peers[k].owes_answer) {
-            match self.state {
-                State::Finished => self.send_finished(k, effects),
-                _ if !due => self.send_word(k, Kind::Ack, newest, effects),
-                _ => (),
-            }
+        let (now, newest) = (self.now, self.newest());
+        let peer = &mut self.peers[k];
+        let counts = peer.counts(newest) && newest > 0;
+        let lacks = counts && peer.acked < newest;
+        // It may believe that its rows arrived: they did, before this part fell back to an older checkpoint.
+        let waits = counts && self.state == State::Waiting && !peer.has(newest);
+        let due = (lacks || waits) && now >= peer.retry_at;
+        let first = self.boundary.oldest().unwrap_or(newest).max(peer.acked + 1);
+        if due {
+            let (shortest, longest) = (self.plan.patience.retry_ms, BACKOFF_MAX * self.plan.patience.retry_ms);
+            peer.retry_at = now + peer.interval;
+            peer.interval = (2 * peer.interval).clamp(shortest, longest);
+            peer.resent += (newest + 1).saturating_sub(first);
+        }
+        let owes = std::mem::take(&mut peer.owes_answer);
+        if due && lacks {
+            (first..=newest).for_each(|round| self.send_rows(k, round, effects));
+        } else if due || (owes && self.state != State::Finished) {
+            self.send_word(k, Kind::Ack, newest, effects);
+        }
+        if owes && self.state == State::Finished {
+            self.send_finished(k, effects);
         }
     }
 
     /// The rows of a round, in as many frames as needed.
     pub(super) fn send_rows(&mut self, k: usize, round: u64, effects: &mut Vec<Effect>) {
         let mut numbers = std::mem::take(&mut self.numbers);
-        let Some(sent) = self.boundary.of_round(round) else { return };
+        let newest = self.newest();
+        if self.is(Mutant::ForgetsOldRows) && round != newest {
+            return;
+        }
+        let of = if self.is(Mutant::ResendsNewestRows) { newest } else { round };
+        let Some(sent) = self.boundary.of_round(of) else { return };
         self.boundary.gather(k, &sent.rows, self.dim, &mut numbers);
         let chunks = chunks_of(numbers.len()) as u16;
         let mut header = self.header(k, Kind::Rows, round);
@@ -89,6 +103,9 @@ impl Part {
     /// All rounds up to this one have come from a neighbour.
     fn received(&self, k: usize) -> u64 {
         let (peer, done) = (&self.peers[k], self.done);
+        if self.is(Mutant::AckTooEarly) {
+            return done + 2;
+        }
         match (peer.has(done + 1), peer.has(done + 2)) {
             (true, true) => done + 2,
             (true, false) => done + 1,
