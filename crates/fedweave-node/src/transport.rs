@@ -5,6 +5,7 @@
 mod access;
 mod admission;
 pub mod channel;
+mod redial;
 mod settings;
 mod warnings;
 mod zenoh;

@@ -116,6 +116,14 @@ impl Admission {
         }
     }
 
+    /// Everybody leaves: the network is entered anew.
+    pub fn clear(&mut self, out: &mut Vec<Arrival>) {
+        for (place, seat) in self.seats.iter_mut().enumerate() {
+            seat.waiting.clear();
+            out.extend(seat.now.take().map(|_| Arrival::Down(place)));
+        }
+    }
+
     fn leave(&mut self, place: usize, out: &mut Vec<Arrival>) {
         let seat = &mut self.seats[place];
         out.push(Arrival::Down(place));

@@ -14,10 +14,11 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Config, Session, Wait};
 
 use super::access::{Keys, rules};
+use super::redial::Redial;
 use super::settings::{Link, Neighbour, TransportError, configuration, split};
 use super::warnings::next_warning;
 use super::{Admission, Arrival, FRAME_BYTES_MAX, Refusal, Transport};
-use crate::certs::Identity;
+use crate::certs::{Identity, RevocationList};
 
 /// Arrivals that may wait for us; what comes on top is lost, as on any network.
 const INBOX: usize = 4096;
@@ -32,16 +33,15 @@ enum Raw {
 /// A part's place in the network.
 pub struct ZenohTransport {
     link: Link,
+    listen: String,
+    neighbours: Vec<Neighbour>,
     admission: Admission,
-    inbox: Receiver<Raw>,
     ready: VecDeque<Arrival>,
     list_seen: Instant,
     list_written: Option<SystemTime>,
-    publishers: Vec<Publisher<'static>>,
-    token: Option<LivelinessToken>,
-    _frames: Subscriber<()>,
-    _alive: Subscriber<()>,
-    session: Session,
+    redial: Redial,
+    /// `None` only while it is being replaced.
+    engine: Option<Engine>,
 }
 
 impl ZenohTransport {
@@ -52,40 +52,57 @@ impl ZenohTransport {
             split(endpoint)?;
             link.check(endpoint)?;
         }
-        let me = link.identity();
         let revoked = link.revocation_list()?;
-        let keys = Keys::new(&me.federation);
-        let configuration = configuration(&link, listen, neighbours, rules(&link, &keys, neighbours, &revoked));
-        let engine = |error: zenoh::Error| TransportError::Engine { listen: listen.into(), detail: error.to_string() };
-        let config = Config::from_json5(&configuration.to_string()).map_err(engine)?;
-        let session = zenoh::open(config).wait().map_err(engine)?;
-        let id = session_id();
-        let (to_inbox, inbox) = sync_channel(INBOX);
-        let frames = subscribe_frames(&session, &keys, &me.name, to_inbox.clone()).map_err(engine)?;
-        let own = keys.alive(&me, &id);
-        let alive = subscribe_alive(&session, &keys, own.clone(), to_inbox).map_err(engine)?;
-        let publisher = |n: &Neighbour| {
-            let key = keys.frame(&n.name, &me, &id);
-            session.declare_publisher(key).congestion_control(CongestionControl::Drop).express(true).wait()
-        };
-        let publishers = neighbours.iter().map(publisher).collect::<Result<_, _>>().map_err(engine)?;
-        let token = session.liveliness().declare_token(own).wait().map_err(engine)?;
+        let engine = Engine::open(&link, listen, neighbours, &revoked)?;
         let names = neighbours.iter().map(|n| n.name.clone()).collect();
         let mut transport = ZenohTransport {
-            admission: Admission::new(names, me.federation, revoked),
+            admission: Admission::new(names, link.identity().federation, revoked),
             link,
-            inbox,
+            listen: listen.into(),
+            neighbours: neighbours.to_vec(),
             ready: VecDeque::new(),
             list_seen: Instant::now(),
             list_written: None,
-            publishers,
-            token: Some(token),
-            _frames: frames,
-            _alive: alive,
-            session,
+            redial: Redial::new(neighbours),
+            engine: Some(engine),
         };
         transport.list_written = transport.list_time();
         Ok(transport)
+    }
+
+    /// The engine sometimes forgets to dial again after a link broke at an unlucky moment: then it is replaced.
+    fn look_at_links(&mut self) {
+        let due = self.engine.is_none() || self.redial.is_stuck(&self.neighbours);
+        if !due {
+            return;
+        }
+        self.engine = None;
+        let mut out = Vec::new();
+        self.admission.clear(&mut out);
+        let opened = match self.link.revocation_list() {
+            Ok(revoked) => Engine::open(&self.link, &self.listen, &self.neighbours, &revoked),
+            Err(error) => Err(error.into()),
+        };
+        match opened {
+            Ok(engine) => self.engine = Some(engine),
+            Err(error) => {
+                out.push(Arrival::Warning(error.to_string()));
+                // Tried again at the next call; not at full speed.
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+        self.remember(out);
+    }
+
+    fn remember(&mut self, out: Vec<Arrival>) {
+        for arrival in &out {
+            match arrival {
+                Arrival::Up(place) => self.redial.up(*place),
+                Arrival::Down(place) => self.redial.down(*place),
+                _ => {}
+            }
+        }
+        self.ready.extend(out);
     }
 
     fn take(&mut self, raw: Raw) {
@@ -102,7 +119,7 @@ impl ZenohTransport {
                 Err(reason) => Arrival::Refused(Refusal { name: identity.name, reason }),
             }),
         }
-        self.ready.extend(out);
+        self.remember(out);
     }
 
     fn list_time(&self) -> Option<SystemTime> {
@@ -128,23 +145,26 @@ impl ZenohTransport {
             // Half a list is no list: the old one stays in force.
             Err(error) => out.push(Arrival::Warning(error.to_string())),
         }
-        self.ready.extend(out);
+        self.remember(out);
     }
 }
 
 impl Transport for ZenohTransport {
     fn send(&mut self, to: usize, frame: &[u8]) {
         debug_assert!(frame.len() < FRAME_BYTES_MAX, "frames are small");
-        // A frame that cannot be sent is lost like any other; the state machine repeats it.
-        let _ = self.publishers[to].put(frame).wait();
+        if let Some(engine) = &self.engine {
+            // A frame that cannot be sent is lost like any other; the state machine repeats it.
+            let _ = engine.publishers[to].put(frame).wait();
+        }
     }
 
     fn receive(&mut self, wait: Duration) -> Option<Arrival> {
         self.look_at_list();
+        self.look_at_links();
         if let Some(arrival) = self.ready.pop_front() {
             return Some(arrival);
         }
-        match self.inbox.recv_timeout(wait) {
+        match self.engine.as_ref()?.inbox.recv_timeout(wait) {
             Ok(raw) => self.take(raw),
             Err(_) => return next_warning().map(Arrival::Warning),
         }
@@ -152,16 +172,54 @@ impl Transport for ZenohTransport {
     }
 
     fn close(&mut self) {
+        self.engine = None;
+    }
+}
+
+/// A session of the engine, and what we declared in it.
+struct Engine {
+    inbox: Receiver<Raw>,
+    publishers: Vec<Publisher<'static>>,
+    token: Option<LivelinessToken>,
+    _frames: Subscriber<()>,
+    _alive: Subscriber<()>,
+    session: Session,
+}
+
+impl Engine {
+    fn open(
+        link: &Link,
+        listen: &str,
+        neighbours: &[Neighbour],
+        revoked: &RevocationList,
+    ) -> Result<Engine, TransportError> {
+        let me = link.identity();
+        let keys = Keys::new(&me.federation);
+        let configuration = configuration(link, listen, neighbours, rules(link, &keys, neighbours, revoked));
+        let engine = |error: zenoh::Error| TransportError::Engine { listen: listen.into(), detail: error.to_string() };
+        let config = Config::from_json5(&configuration.to_string()).map_err(engine)?;
+        let session = zenoh::open(config).wait().map_err(engine)?;
+        let id = session_id();
+        let (to_inbox, inbox) = sync_channel(INBOX);
+        let own = keys.alive(&me, &id);
+        let frames = subscribe_frames(&session, &keys, &me.name, to_inbox.clone()).map_err(engine)?;
+        let alive = subscribe_alive(&session, &keys, own.clone(), to_inbox).map_err(engine)?;
+        let publisher = |n: &Neighbour| {
+            let key = keys.frame(&n.name, &me, &id);
+            session.declare_publisher(key).congestion_control(CongestionControl::Drop).express(true).wait()
+        };
+        let publishers = neighbours.iter().map(publisher).collect::<Result<_, _>>().map_err(engine)?;
+        let token = session.liveliness().declare_token(own).wait().map_err(engine)?;
+        Ok(Engine { inbox, publishers, token: Some(token), _frames: frames, _alive: alive, session })
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
         if let Some(token) = self.token.take() {
             let _ = token.undeclare().wait();
         }
         let _ = self.session.close().wait();
-    }
-}
-
-impl Drop for ZenohTransport {
-    fn drop(&mut self) {
-        self.close();
     }
 }
 
