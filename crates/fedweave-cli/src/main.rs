@@ -14,6 +14,7 @@ mod progress;
 mod reproduce;
 mod rerun;
 mod rounds;
+mod simulate;
 mod story;
 mod trial;
 
@@ -82,6 +83,9 @@ enum Command {
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    /// Federations in virtual time, where a seed decides everything that goes wrong
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
@@ -105,6 +109,7 @@ fn main() -> ExitCode {
         Command::Graph(command) => graph::run(&command),
         Command::Bench(args) => bench::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
