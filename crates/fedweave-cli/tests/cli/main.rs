@@ -10,3 +10,4 @@ mod path;
 mod reproduce;
 mod rounds;
 mod sandbox;
+mod simulate;

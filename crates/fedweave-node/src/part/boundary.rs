@@ -66,6 +66,11 @@ impl Boundary {
         self.sent.iter().find(|sent| sent.round == round)
     }
 
+    /// True if all numbers of a round are finite.
+    pub fn is_finite(&self, round: u64) -> bool {
+        self.of_round(round).is_some_and(|sent| sent.rows.iter().all(|x| x.is_finite()))
+    }
+
     /// The oldest round that is kept.
     pub fn oldest(&self) -> Option<u64> {
         self.sent.front().map(|sent| sent.round)

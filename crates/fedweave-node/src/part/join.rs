@@ -81,7 +81,7 @@ impl Part {
             return self.finish(Reason::PeerFinished, effects);
         }
         if self.now >= joining.retry_at {
-            joining.retry_at = self.now + self.plan.patience.retry_ms;
+            joining.retry_at = self.now.saturating_add(self.plan.patience.retry_ms);
             for k in 0..self.peers.len() {
                 match joining.offers[k] {
                     None if self.peers[k].finished.is_none() => self.send_word(k, Kind::Join, 0, effects),

@@ -101,6 +101,8 @@ pub enum Reason {
     Left,
     /// A neighbour had finished before.
     PeerFinished,
+    /// A number left the range of f64: the step is too long, or a liar has no bound.
+    Diverged,
 }
 
 /// The end of a part.

@@ -43,6 +43,9 @@ impl Part {
         let round = self.done + 1;
         self.kernel.begin();
         self.boundary.record(round, self.epoch_max, &*self.kernel, &self.ground.own);
+        if !self.boundary.is_finite(round) {
+            return self.finish(Reason::Diverged, effects);
+        }
         let late = self.is(Mutant::CheckpointAfterSend);
         if !late {
             effects.push(saved.clone());
@@ -51,7 +54,7 @@ impl Part {
             if self.peers[k].counts(round) {
                 self.send_rows(k, round, effects);
                 (self.peers[k].interval, self.peers[k].retry_at) =
-                    (self.plan.patience.retry_ms, self.now + self.plan.patience.retry_ms);
+                    (self.plan.patience.retry_ms, self.now.saturating_add(self.plan.patience.retry_ms));
             }
         }
         if late {

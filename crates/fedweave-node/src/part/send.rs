@@ -55,9 +55,9 @@ impl Part {
         let kept = if self.plan.method.is_async() { newest } else { self.boundary.oldest().unwrap_or(newest) };
         let first = kept.max(peer.acked + 1);
         if due {
-            let (shortest, longest) = (self.plan.patience.retry_ms, BACKOFF_MAX * self.plan.patience.retry_ms);
-            peer.retry_at = now + peer.interval;
-            peer.interval = (2 * peer.interval).clamp(shortest, longest);
+            let shortest = self.plan.patience.retry_ms;
+            peer.retry_at = now.saturating_add(peer.interval);
+            peer.interval = peer.interval.saturating_mul(2).clamp(shortest, shortest.saturating_mul(BACKOFF_MAX));
             peer.resent += (newest + 1).saturating_sub(first);
         }
         let owes = std::mem::take(&mut peer.owes_answer);
