@@ -17,6 +17,7 @@ mod progress;
 mod reproduce;
 mod rerun;
 mod rounds;
+mod simulate;
 mod status;
 mod story;
 mod trial;
@@ -102,6 +103,9 @@ enum Command {
     /// Has anybody changed the event log of a part?
     #[command(subcommand)]
     AuditLog(audit_log::AuditCommand),
+    /// Federations in virtual time, where a seed decides everything that goes wrong
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
@@ -130,6 +134,7 @@ fn main() -> ExitCode {
         Command::Certs(command) => certs::run(&command),
         Command::Status(args) => status::run(&args),
         Command::AuditLog(command) => audit_log::run(&command),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

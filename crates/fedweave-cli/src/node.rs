@@ -12,12 +12,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use fedweave::robustness::liars_bound;
 use fedweave_io::RunWriter;
 use fedweave_node::event_log::EventLog;
+use fedweave_node::ground::Ground;
 use fedweave_node::metrics::{Shared, Snapshot, serve};
 use fedweave_node::run::{End, LocalEvent, Surroundings, Wish, now_ms, run as run_part};
 use fedweave_node::transport::{self, Link, Transport, ZenohTransport};
-use fedweave_node::{FileStore, Note, Outcome, Part, Reason, Store};
+use fedweave_node::{FileStore, Note, Outcome, Part, Plan, Reason, Store, exposure};
 use serde_json::json;
 
 pub use raw::{RawCertificates, RawEdge, RawFederation, RawNeighbour, RawNode, RawSilence};
@@ -206,7 +208,28 @@ fn cautions(settings: &NodeSettings) -> Vec<String> {
             cautions.push(format!("the certificate expires in {days} day(s)"));
         }
     }
+    let exposed = exposure(&settings.plan);
+    cautions.extend(exposed.iter().take(EXPOSED_NAMED).map(ToString::to_string));
+    if exposed.len() > EXPOSED_NAMED {
+        cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));
+    }
+    cautions.extend(liars(&settings.plan));
     cautions
+}
+
+/// So many exposed nodes are named; of the others, their number.
+const EXPOSED_NAMED: usize = 3;
+
+/// What the neighbouring parts could do to our models together, if they lied.
+fn liars(plan: &Plan) -> Option<String> {
+    let (ground, problem) = Ground::build(plan, |_| true).ok()?;
+    let mut own = vec![false; problem.nodes()];
+    ground.own.iter().for_each(|&i| own[i as usize] = true);
+    Some(match liars_bound(&problem, |i| !own[i]) {
+        Ok(bound) if bound == 0.0 => return None,
+        Ok(bound) => format!("if all neighbours lied, they could move our models by at most {bound:.3} together"),
+        Err(why) => format!("no bound on what lying neighbours could do to our models: {why}"),
+    })
 }
 
 fn open_transport(settings: &NodeSettings) -> Result<Box<dyn Transport>> {
@@ -313,6 +336,6 @@ fn report(args: &NodeArgs, settings: &NodeSettings, outcome: &Outcome, snapshot:
 fn exit(reason: Reason) -> Exit {
     match reason {
         Reason::Converged | Reason::RoundLimit | Reason::Left | Reason::PeerFinished => Exit::Done,
-        Reason::PeerLost => Exit::Unfinished,
+        Reason::PeerLost | Reason::Diverged => Exit::Unfinished,
     }
 }

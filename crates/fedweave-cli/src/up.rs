@@ -7,10 +7,11 @@ mod prepare;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
-use fedweave::loss::NodeWeight;
-use fedweave::solve::{Settings, Status};
+use fedweave::Problem;
+use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::solve::{Settings, Status, safe_step};
 use fedweave_io::{Input, RunWriter, load};
 use fedweave_node::{MethodSpec, Network, Patience, PenaltyKind};
 
@@ -20,7 +21,7 @@ use crate::plan::Plan;
 use crate::progress::catch_interrupts;
 use crate::{Exit, say, story};
 use children::Children;
-use prepare::prepare;
+use prepare::{method_name, prepare};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +75,7 @@ pub fn run(args: UpArgs) -> Result<Exit> {
     let training = Training::new(&plan, input.data.clone());
     refuse_runaway(&plan, &input, &loss, &training.scaled, lambda, &plan.options)?;
     let problem = build(&plan, &input, &loss, training.scaled.clone(), lambda)?;
-    let network = network(&plan, &input, &training, loss.clone(), lambda)?;
+    let network = network(&plan, &input, &training, &problem, loss.clone())?;
     let prepared = prepare(&args, &plan, &network)?;
     if args.prepare {
         say(&prepared.words())?;
@@ -87,7 +88,8 @@ pub fn run(args: UpArgs) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     }
     let seconds = started.elapsed().as_secs_f64();
-    let (solution, traffic) = collect::collect(&problem, &prepared, &input, &plan.settings)?;
+    let (solution, traffic) =
+        collect::collect(&problem, &prepared, &input, &plan.settings, method_name(&network.method))?;
     let (held_out, tuning, traffic) = (None, None, Some(traffic));
     let solved = Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning };
     let fit = solved.into_fit()?;
@@ -105,13 +107,18 @@ pub fn run(args: UpArgs) -> Result<Exit> {
 fn plan(args: &UpArgs) -> Result<Plan> {
     let mut raw = args.raw.clone().resolve()?;
     let solver = raw.solver.get_or_insert_with(|| "primal-dual".into());
-    ensure!(solver == "primal-dual", "--solver {solver}: a federation knows primal-dual");
+    let known = ["primal-dual", "fedgd", "fedrelax", "async-fedgd"];
+    ensure!(known.contains(&solver.as_str()), "--solver {solver}: a federation knows {}", known.join(", "));
+    ensure!(raw.active.is_none(), "--active belongs to `fedweave fit`: processes are as active as they can be");
+    ensure!(raw.order.as_deref() != Some("in-turn"), "--order in-turn belongs to `fedweave fit`: parts work together");
     ensure!(raw.validation.is_none(), "--validation belongs to `fedweave fit`: a federation trains with all rows");
     ensure!(raw.resume.is_none(), "--resume belongs to `fedweave fit` and `fedweave node`");
     ensure!(raw.time_limit.is_none(), "--time-limit belongs to `fedweave fit`; --rounds limits a federation");
     ensure!(raw.objective_decrease.is_none(), "--objective-decrease belongs to `fedweave fit`");
     ensure!(raw.loss_column.is_none(), "--loss-column belongs to `fedweave fit`: a federation has one loss");
-    raw.step_ratio.get_or_insert(1.0);
+    if raw.solver.as_deref() == Some("primal-dual") {
+        raw.step_ratio.get_or_insert(1.0);
+    }
     let plan = Plan::fit(raw)?;
     if plan.lambda.is_none() {
         bail!("--lambda: a federation needs a number; `fedweave fit` chooses one on held-out rows");
@@ -119,33 +126,40 @@ fn plan(args: &UpArgs) -> Result<Plan> {
     Ok(plan)
 }
 
-fn network(
-    plan: &Plan,
-    input: &Input,
-    training: &Training,
-    loss: fedweave::loss::LossSpec,
-    lambda: f64,
-) -> Result<Network> {
+fn network(plan: &Plan, input: &Input, training: &Training, problem: &Problem, loss: LossSpec) -> Result<Network> {
     let name = plan.raw.penalty.as_deref().unwrap_or("norm2");
     let Some(penalty) = PenaltyKind::named(name) else {
         bail!("--penalty {name}: a federation knows norm2, norm1, norminf and squared");
     };
-    let Settings { step_ratio, relaxation, tolerance, iterations_max, .. } = plan.settings;
-    let node_weight = match plan.options.node_weight {
-        NodeWeight::Equal => NodeWeight::Equal,
-        other => other.resolved(&training.scaled),
-    };
+    let Settings { tolerance, iterations_max, .. } = plan.settings;
+    let node_weight = plan.options.node_weight.resolved(&training.scaled);
     Ok(Network {
         names: input.names.clone(),
         graph: input.graph.clone(),
         data: training.scaled.clone(),
         loss,
-        loss_options: fedweave::loss::LossOptions { node_weight, ..plan.options },
+        loss_options: LossOptions { node_weight, ..plan.options },
         penalty,
-        lambda,
-        method: MethodSpec::PrimalDual { step_ratio: step_ratio.unwrap_or(1.0), relaxation },
+        lambda: problem.lambda(),
+        method: method(plan, problem)?,
         rounds_max: plan.raw.rounds.unwrap_or(iterations_max) as u64,
         tolerance: plan.raw.rounds.is_none().then_some(tolerance),
         patience: Patience::default(),
+    })
+}
+
+fn method(plan: &Plan, problem: &Problem) -> Result<MethodSpec> {
+    let no_step = || anyhow!("--step: a loss without a smoothness constant has no step that never diverges; give one");
+    let step = || plan.raw.step.or_else(|| safe_step(problem)).ok_or_else(no_step);
+    Ok(match plan.raw.solver.as_deref() {
+        Some("fedgd") => MethodSpec::FedGd { step: step()? },
+        Some("fedrelax") => MethodSpec::FedRelax,
+        Some("async-fedgd") => {
+            MethodSpec::AsyncFedGd { step: step()?, staleness: plan.raw.delay_max.unwrap_or(5) as u64 }
+        }
+        _ => MethodSpec::PrimalDual {
+            step_ratio: plan.settings.step_ratio.unwrap_or(1.0),
+            relaxation: plan.settings.relaxation,
+        },
     })
 }

@@ -58,6 +58,7 @@ impl Ground {
         }
         let loss = loss(plan, &own, number.len())?;
         let problem = Problem::build(graph, loss, plan.penalty.build(), plan.lambda)?;
+        plan.method.fits(&problem)?;
         Ok((Ground { own, receives, edges }, problem))
     }
 }
@@ -74,6 +75,11 @@ fn check_settings(plan: &Plan) -> Result<()> {
     let stop = &plan.stop;
     if let Some(value) = stop.tolerance.filter(|t| !(*t >= 0.0 && t.is_finite())) {
         return Err(Error::Setting { name: "tolerance", value, needs: "zero or positive" });
+    }
+    if plan.method.is_async() && stop.tolerance.is_some() {
+        let fault =
+            fedweave::Error::Method { method: "async-fedgd", needs: "a number of rounds instead of a tolerance" };
+        return Err(fault.into());
     }
     if stop.rounds_max == 0 {
         return Err(Error::Setting { name: "rounds", value: 0.0, needs: "at least 1" });

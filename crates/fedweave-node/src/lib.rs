@@ -7,6 +7,7 @@ pub mod certs;
 pub mod checkpoint;
 pub mod error;
 pub mod event_log;
+pub mod exposure;
 pub mod ground;
 mod hash;
 pub mod in_process;
@@ -22,6 +23,7 @@ pub mod wire;
 
 pub use checkpoint::{FileStore, Store};
 pub use error::{Error, Result};
+pub use exposure::{Exposure, exposure};
 pub use network::Network;
 pub use part::{Effect, Event, Note, Outcome, Part, PeerStatus, Reason, State, Status};
 pub use plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};

@@ -6,7 +6,7 @@ use fedweave::{Dataset, Graph, Matrix, Problem};
 
 use crate::error::{Error, Result};
 use crate::hash::Fnv;
-use crate::plan::{MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};
+use crate::plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};
 
 /// All there is to know of a network. Nodes are in byte order of their names, so that every way to run it adds up in the
 /// same order.
@@ -62,7 +62,11 @@ impl Network {
             return Err(fedweave::Error::Size { what: "parts", expected: parts, found: found + 1 }.into());
         }
         let neighbours = self.neighbours(part, parts);
-        let diameter = diameter(&neighbours);
+        // Without some of its parts the network may be as long as a chain.
+        let diameter = match self.patience.policy {
+            DeadPolicy::Continue => parts.saturating_sub(1) as u32,
+            _ => diameter(&neighbours),
+        };
         let federation = self.fingerprint();
         let mut nodes_of = vec![Vec::new(); parts];
         part.iter().enumerate().for_each(|(i, &p)| nodes_of[p].push(i));

@@ -5,6 +5,7 @@
 //! when theirs are there the edges update. See `docs/protocol.md`.
 
 mod boundary;
+mod join;
 mod mutant;
 mod note;
 mod peer;
@@ -16,11 +17,12 @@ use fedweave::Matrix;
 
 use crate::error::Result;
 use crate::ground::Ground;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, kernel};
 use crate::plan::{DeadPolicy, PeerId, Plan};
 use crate::wire::{Fault, Frame, Header, Kind};
 use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
+use join::Joining;
 #[cfg(test)]
 pub(crate) use mutant::Mutant;
 #[cfg(not(test))]
@@ -75,11 +77,11 @@ pub enum Effect {
 pub struct Part {
     plan: Plan,
     ground: Ground,
-    /// `None` only while it is being rebuilt.
-    kernel: Option<Kernel>,
+    kernel: Box<dyn Kernel>,
     boundary: Boundary,
     peers: Vec<Peer>,
     state: State,
+    joining: Option<Joining>,
     done: u64,
     reason: Option<Reason>,
     /// The largest residual heard of in this epoch.
@@ -105,7 +107,7 @@ impl Part {
     /// A part that starts from zero.
     pub fn new(plan: Plan) -> Result<Self> {
         let (ground, problem) = Ground::build(&plan, |_| true)?;
-        let kernel = Kernel::new(problem, &plan.method, None);
+        let kernel = kernel(&plan, &ground, problem, None);
         Ok(Self::with(plan, ground, kernel))
     }
 
@@ -129,7 +131,7 @@ impl Part {
         Ok(part)
     }
 
-    fn with(plan: Plan, ground: Ground, kernel: Kernel) -> Self {
+    fn with(plan: Plan, ground: Ground, kernel: Box<dyn Kernel>) -> Self {
         let dim = kernel.w().cols();
         let mut peers: Vec<Peer> = plan.peers.iter().map(|name| Peer::new(name.clone())).collect();
         peers.iter_mut().zip(&ground.receives).for_each(|(peer, rows)| peer.clear(rows.len() * dim));
@@ -137,9 +139,10 @@ impl Part {
             boundary: Boundary::new(&plan),
             plan,
             ground,
-            kernel: Some(kernel),
+            kernel,
             peers,
             state: State::New,
+            joining: None,
             done: 0,
             reason: None,
             epoch_max: f64::INFINITY,
@@ -203,7 +206,7 @@ impl Part {
     /// The models as they are, a row per node of the plan.
     pub fn models(&self) -> Matrix {
         let mut models = Matrix::zeros(self.ground.own.len(), self.dim);
-        let w = self.kernel().w();
+        let w = self.kernel.w();
         for (k, &i) in self.ground.own.iter().enumerate() {
             models.row_mut(k).copy_from_slice(w.row(i as usize));
         }
@@ -213,7 +216,7 @@ impl Part {
     /// The flows as they are, a row per edge of the plan; zero where an edge does not count.
     pub fn flows(&self) -> Matrix {
         let mut flows = Matrix::zeros(self.ground.edges.len(), self.dim);
-        let u = self.kernel().u();
+        let u = self.kernel.u();
         for (k, e) in self.ground.edges.iter().enumerate() {
             if let Some(e) = e {
                 flows.row_mut(k).copy_from_slice(u.row(*e as usize));
@@ -225,10 +228,6 @@ impl Part {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    fn kernel(&self) -> &Kernel {
-        self.kernel.as_ref().expect("a kernel between events")
     }
 
     fn sizes(&self) -> Sizes {
@@ -263,15 +262,39 @@ impl Part {
         if frame.header.federation != self.plan.federation {
             return self.refuse(from, Refusal::Federation, effects);
         }
+        match frame.header.kind {
+            Kind::Join => return self.receive_join(from, &frame.header, effects),
+            Kind::State => return self.receive_state(from, &frame, effects),
+            Kind::Welcome => return self.receive_welcome(from, &frame.header, effects),
+            Kind::Rows | Kind::Ack | Kind::Finished | Kind::Leave => (),
+        }
+        if self.state == State::Joining {
+            // Nothing of what others do in their rounds concerns this part now.
+            return self.peers[from.0 as usize].finished = finish_of(&frame.header);
+        }
+        if !self.peers[from.0 as usize].counts(self.done + 1) && self.state == State::Waiting {
+            // It does not know that it is not counted, or not any more.
+            let peer = &mut self.peers[from.0 as usize];
+            peer.owes_answer = frame.header.kind == Kind::Rows && peer.lies < LIES_BORNE;
+            return;
+        }
+        if self.state == State::Finished && frame.header.kind == Kind::Rows {
+            self.peers[from.0 as usize].owes_answer = true;
+        }
         // Two more than the round in flight: this part may have lost its newest checkpoint.
-        if frame.header.round > self.done + 4 || frame.header.received > self.done + 4 {
+        let newest = self.done + 4 + self.plan.method.staleness();
+        if frame.header.kind == Kind::Finished && frame.header.round > newest && self.state == State::Waiting {
+            // It went on without this part, to the end.
+            return self.finish(Reason::PeerFinished, effects);
+        }
+        if frame.header.round > newest || frame.header.received > newest {
             return self.refuse(from, Refusal::Round { round: frame.header.round, done: self.done }, effects);
         }
         match frame.header.kind {
             Kind::Rows => self.receive_rows(from, &frame, effects),
-            Kind::Ack => self.note_received(from, &frame.header),
-            Kind::Finished => self.peer_finished(from, &frame.header),
-            Kind::Leave | Kind::Join | Kind::State | Kind::Welcome => (),
+            Kind::Leave => self.receive_leave(from, &frame.header, effects),
+            Kind::Finished => self.peer_finished(from, &frame.header, effects),
+            _ => self.note_received(from, &frame.header),
         }
     }
 
@@ -286,6 +309,9 @@ impl Part {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
         self.note_received(from, &frame.header);
+        if self.plan.method.is_async() {
+            return self.receive_newest(k, frame);
+        }
         let peer = &mut self.peers[k];
         if self.state == State::Finished || round <= done || peer.has(round) {
             // Old news: the neighbour does not know yet that they arrived.
@@ -303,6 +329,31 @@ impl Part {
         }
     }
 
+    /// Out of step: the newest rows replace older ones at once.
+    fn receive_newest(&mut self, k: usize, frame: &Frame) {
+        let (round, d) = (frame.header.round, self.dim);
+        let peer = &mut self.peers[k];
+        if round <= peer.round || self.state == State::Finished {
+            peer.owes_answer = true;
+            return;
+        }
+        peer.take(frame, round);
+        if peer.has(round) {
+            for (&ghost, row) in self.ground.receives[k].iter().zip(peer.inbox(round).numbers().chunks_exact(d)) {
+                self.kernel.incoming(ghost as usize).copy_from_slice(row);
+            }
+        }
+    }
+
+    /// True if the rows of a neighbour are new enough for a round.
+    fn has_rows(&self, k: usize, round: u64) -> bool {
+        let peer = &self.peers[k];
+        match self.plan.method.is_async() {
+            true => peer.round + self.plan.method.staleness() >= round,
+            false => peer.has(round),
+        }
+    }
+
     /// Takes over what a neighbour says it has.
     fn note_received(&mut self, from: PeerId, header: &Header) {
         let peer = &mut self.peers[from.0 as usize];
@@ -312,14 +363,19 @@ impl Part {
         peer.acked = header.received;
     }
 
-    fn peer_finished(&mut self, from: PeerId, header: &Header) {
+    fn peer_finished(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         self.note_received(from, header);
         self.peers[from.0 as usize].finished = Some(header.round);
+        // It will never send the rows that this part waits for.
+        if header.round <= self.done && self.state == State::Waiting && !self.plan.method.is_async() {
+            self.finish(Reason::PeerFinished, effects);
+        }
     }
 
     fn refuse(&mut self, from: PeerId, why: Refusal, effects: &mut Vec<Effect>) {
         let peer = &mut self.peers[from.0 as usize];
         peer.refused += 1;
+        peer.lies += u64::from(matches!(why, Refusal::Shape { .. } | Refusal::NotFinite));
         // The first ones are told; a flood of them does not flood the log.
         if peer.refused <= REFUSALS_TOLD || peer.refused.is_power_of_two() {
             let what = format!("{} ({} so far)", why, peer.refused);
@@ -335,8 +391,9 @@ impl Part {
         }
         for k in 0..self.peers.len() {
             let peer = &self.peers[k];
-            let dead = !peer.up && now.saturating_sub(peer.down_since) >= patience.dead_after_ms;
-            if !dead || !peer.counts(round) || peer.has(round) {
+            let silent = !peer.up && now.saturating_sub(peer.down_since) >= patience.dead_after_ms;
+            let dead = silent || peer.lies >= LIES_BORNE;
+            if !dead || !peer.counts(round) || self.has_rows(k, round) {
                 continue;
             }
             let name = peer.name.clone();
@@ -352,6 +409,13 @@ impl Part {
     }
 }
 
+/// The round after which the sender has finished, if it says so.
+fn finish_of(header: &Header) -> Option<u64> {
+    matches!(header.kind, Kind::Finished | Kind::Leave).then_some(header.round)
+}
+
+/// Who sends so many frames that cannot be right might as well be dead.
+const LIES_BORNE: u64 = 8;
 /// Refusals told one by one.
 const REFUSALS_TOLD: u64 = 4;
 

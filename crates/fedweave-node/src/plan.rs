@@ -96,6 +96,35 @@ pub enum MethodSpec {
         /// Relaxation, between 0 and 2; 1 is the paper's.
         relaxation: f64,
     },
+    /// Gradient descent, all parts in step.
+    FedGd {
+        /// The step; `fedweave::solve::safe_step` of the whole network never diverges.
+        step: f64,
+    },
+    /// Block minimisation with the squared penalty, all nodes at once, all parts in step.
+    FedRelax,
+    /// Gradient descent with the squared penalty in which nobody waits for the newest models.
+    AsyncFedGd {
+        /// The step, as for `FedGd`.
+        step: f64,
+        /// A part may be so many rounds ahead of what it last heard of a neighbour.
+        staleness: u64,
+    },
+}
+
+impl MethodSpec {
+    /// Rounds by which a part may be ahead of its neighbours; 0 if parts go in step.
+    pub fn staleness(&self) -> u64 {
+        match self {
+            MethodSpec::AsyncFedGd { staleness, .. } => *staleness,
+            _ => 0,
+        }
+    }
+
+    /// True if parts do not go in step.
+    pub fn is_async(&self) -> bool {
+        matches!(self, MethodSpec::AsyncFedGd { .. })
+    }
 }
 
 /// When to stop.

@@ -7,6 +7,7 @@
 
 mod faults;
 mod invariants;
+mod liars;
 mod scene;
 mod store;
 mod world;
@@ -14,9 +15,10 @@ mod world;
 use std::fmt;
 
 pub use faults::{Faults, Limits};
+pub use liars::{Liars, Lie, scene_with_liars};
 pub use scene::Scene;
 pub use store::FaultyStore;
-pub use world::simulate;
+pub use world::{simulate, simulate_liars};
 
 /// What a run was like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,7 +2,7 @@
 
 use fedweave::Matrix;
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
-use fedweave::solve::{Method, PrimalDualRounds};
+use fedweave::solve::{FedGd, FedRelax, Method, Order, PrimalDualRounds, safe_step};
 use fedweave::synthetic::{Labels, Network as Shape, Options, generate};
 use fedweave_node::{MethodSpec, Network, Part, Patience, PenaltyKind, Reason, in_process};
 
@@ -74,7 +74,7 @@ fn twenty_networks_in_one_two_eight_and_as_many_parts_as_nodes() {
     for seed in 0..20 {
         let network = network(seed);
         let problem = network.problem().unwrap();
-        let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
+        let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
         let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();
         (0..network.rounds_max).for_each(|_| reference.round());
         let n = network.names.len();
@@ -98,6 +98,7 @@ fn twenty_networks_in_one_two_eight_and_as_many_parts_as_nodes() {
 /// With a tolerance, all stop at the same round with the same residual, and the models are those of that round.
 #[test]
 fn all_parts_stop_at_the_same_round() {
+    let mut whole = 0;
     for seed in 0..12 {
         let mut network = network(seed);
         (network.tolerance, network.rounds_max) = (Some(1e-3), 5_000);
@@ -111,13 +112,62 @@ fn all_parts_stop_at_the_same_round() {
         let residuals: Vec<u64> = outcomes.iter().map(|o| o.residual.to_bits()).collect();
         let connected = problem.components().len() == 1;
         if connected {
+            whole += 1;
             assert!(outcomes.iter().all(|o| o.round == round && o.reason == Reason::Converged), "seed {seed}");
             assert!(residuals.iter().all(|r| *r == residuals[0]) && outcomes[0].residual <= 1e-3);
-            let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
+            let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
             let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();
             (0..round).for_each(|_| reference.round());
             let models = gather(&network, &parts, |k| outcomes[k].models.clone());
             assert_eq!(bits(&models), bits(reference.models()), "seed {seed}");
         }
+    }
+    assert!(whole >= 4, "{whole}");
+}
+
+/// Gradient descent and block minimisation, too.
+#[test]
+fn the_other_methods_in_step_have_the_bits_of_one_machine() {
+    for seed in 0..12 {
+        let mut network = network(seed);
+        network.penalty = PenaltyKind::Squared;
+        if matches!(network.loss, LossSpec::Same(Family::Absolute)) {
+            network.loss = LossSpec::Same(Family::Squared);
+        }
+        let problem = network.problem().unwrap();
+        let n = network.names.len();
+        let part_of: Vec<usize> = (0..n).map(|i| i % 5).collect();
+        for relaxes in [false, true] {
+            let step = safe_step(&problem).unwrap();
+            network.method = if relaxes { MethodSpec::FedRelax } else { MethodSpec::FedGd { step } };
+            let mut reference: Box<dyn Method> = match relaxes {
+                true => Box::new(FedRelax::new(&problem, Order::Together).unwrap()),
+                false => Box::new(FedGd::new(&problem, Some(step)).unwrap()),
+            };
+            (0..network.rounds_max).for_each(|_| reference.round());
+            let plans = network.plans(&part_of, 5).unwrap();
+            let mut parts: Vec<Part> = plans.into_iter().map(|plan| Part::new(plan).unwrap()).collect();
+            let outcomes = in_process::run(&mut parts).expect("it ends");
+            let models = gather(&network, &parts, |k| outcomes[k].models.clone());
+            assert_eq!(bits(&models), bits(reference.models()), "seed {seed}, {:?}", network.method);
+        }
+    }
+}
+
+#[test]
+fn methods_that_do_not_fit_are_refused() {
+    let mut network = network(2);
+    network.penalty = PenaltyKind::Norm2;
+    for (method, needs) in [
+        (MethodSpec::FedRelax, "squared penalty"),
+        (MethodSpec::FedGd { step: 0.1 }, "losses without kinks"),
+        (MethodSpec::FedGd { step: 0.0 }, "positive"),
+        (MethodSpec::AsyncFedGd { step: 0.1, staleness: 0 }, "at least 1"),
+        (MethodSpec::PrimalDual { step_ratio: 1.0, relaxation: 2.0 }, "between 0 and 2"),
+    ] {
+        network.method = method;
+        let plan = network.plans(&vec![0; network.names.len()], 1).unwrap().remove(0);
+        let error = Part::new(plan).err().expect("it is refused").to_string();
+        assert!(error.contains(needs), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! The empirical graph: who may learn from whom, and how strongly.
 
+mod cut;
 mod edges;
 pub mod generate;
 mod kd_tree;
@@ -9,6 +10,7 @@ pub mod nearest;
 pub mod partition;
 pub mod spectrum;
 
+pub use cut::{Cut, cut};
 pub use edges::{End, Graph};
 pub use nearest::{great_circle_points, k_nearest};
 pub use spectrum::{Spectrum, laplacian_extremes};

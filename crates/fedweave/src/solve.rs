@@ -32,7 +32,7 @@ pub use async_fedgd::{AsyncFedGd, AsyncOptions};
 pub use attained::nodes_without_minimiser;
 pub use descent::{add_pull, flows, safe_step};
 pub use fedgd::FedGd;
-pub use fedrelax::{FedRelax, JudgedOn, Order};
+pub use fedrelax::{FedRelax, JudgedOn, Order, mean_of_neighbours};
 pub use fedsgd::{FedSgd, Schedule, SgdOptions};
 use judge::{Judge, Sight};
 pub use local::minimise_local;

@@ -53,7 +53,7 @@ pub struct RawCertificates {
 }
 
 /// What all parts agree on: frames of a part that differs are refused.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawFederation {
     /// Number of parts; a bound on how far apart two of them can be.
@@ -66,7 +66,7 @@ pub struct RawFederation {
     /// No two parts are farther apart than so many steps [default: parts - 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diameter: Option<u32>,
-    /// The method [default: primal-dual].
+    /// primal-dual, fedgd, fedrelax or async-fedgd [default: primal-dual].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// primal-dual: ratio of primal to dual steps [default: 1].
@@ -75,9 +75,12 @@ pub struct RawFederation {
     /// primal-dual: relaxation [default: 1.8].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relaxation: Option<f64>,
-    /// fedgd: step.
+    /// fedgd, async-fedgd: step; one over the largest curvature of all nodes and pulls never diverges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
+    /// async-fedgd: a part may be so many rounds ahead of its neighbours [default: 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staleness: Option<u64>,
     /// multinomial: number of classes; labels are then 0, 1, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<usize>,

@@ -235,8 +235,26 @@ fn edge(k: usize, raw: &RawEdge, own: &str, peers: &[String]) -> Result<PlanEdge
 
 fn method(shared: &RawFederation) -> Result<MethodSpec> {
     let name = shared.method.as_deref().unwrap_or("primal-dual");
-    let (step_ratio, relaxation) = (shared.step_ratio.unwrap_or(1.0), shared.relaxation.unwrap_or(1.8));
-    Ok(choice("federation.method", Some(name), &[("primal-dual", MethodSpec::PrimalDual { step_ratio, relaxation })])?)
+    let given = [
+        ("step-ratio", shared.step_ratio.is_some(), &["primal-dual"][..]),
+        ("relaxation", shared.relaxation.is_some(), &["primal-dual"]),
+        ("step", shared.step.is_some(), &["fedgd", "async-fedgd"]),
+        ("staleness", shared.staleness.is_some(), &["async-fedgd"]),
+    ];
+    if let Some((key, _, of)) = given.iter().find(|(_, given, of)| *given && !of.contains(&name)) {
+        bail!("federation.{key} belongs to method {}", of.join(", "));
+    }
+    let step = || shared.step.ok_or_else(|| anyhow!("federation.step: {name} needs one that all parts agree on"));
+    Ok(match name {
+        "primal-dual" => MethodSpec::PrimalDual {
+            step_ratio: shared.step_ratio.unwrap_or(1.0),
+            relaxation: shared.relaxation.unwrap_or(1.8),
+        },
+        "fedgd" => MethodSpec::FedGd { step: step()? },
+        "fedrelax" => MethodSpec::FedRelax,
+        "async-fedgd" => MethodSpec::AsyncFedGd { step: step()?, staleness: shared.staleness.unwrap_or(5) },
+        other => bail!("federation.method = \"{other}\": unknown; use primal-dual, fedgd, fedrelax or async-fedgd"),
+    })
 }
 
 fn stop(shared: &RawFederation) -> Result<StopRule> {

@@ -25,6 +25,7 @@ pub fn collect(
     prepared: &Prepared,
     input: &Input,
     settings: &Settings,
+    method: &'static str,
 ) -> Result<(Solution, History)> {
     let mut w = Matrix::zeros(problem.nodes(), problem.dim());
     let mut u = Matrix::zeros(problem.graph().edges(), problem.dim());
@@ -53,7 +54,9 @@ pub fn collect(
             u.row_mut(e).copy_from_slice(&flow);
         }
     }
-    let mut answer = Answer { w, u, traffic: Traffic::new(problem.nodes()) };
+    // Only the primal-dual method has flows of its own.
+    let u = (method == "primal-dual").then_some(u);
+    let mut answer = Answer { method, w, u, traffic: Traffic::new(problem.nodes()) };
     let (mut solution, mut history) =
         solve_in_rounds(problem, &mut answer, settings, Some(0), &mut |_| Watch::Continue);
     solution.iterations = rounds as usize;
@@ -84,14 +87,15 @@ fn edge_between(problem: &Problem, input: &Input, a: &str, b: &str) -> Option<us
 
 /// An answer that was found elsewhere.
 struct Answer {
+    method: &'static str,
     w: Matrix,
-    u: Matrix,
+    u: Option<Matrix>,
     traffic: Traffic,
 }
 
 impl Method for Answer {
     fn name(&self) -> &'static str {
-        "primal-dual"
+        self.method
     }
 
     fn round(&mut self) {}
@@ -105,6 +109,6 @@ impl Method for Answer {
     }
 
     fn flows(&self) -> Option<Matrix> {
-        Some(self.u.clone())
+        self.u.clone()
     }
 }

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use fedweave::Graph;
+use fedweave::graph::cut;
 use fedweave::loss::{Family, LossSpec, NodeWeight};
 use fedweave_io::RunWriter;
 use fedweave_node::certs::{Authority, Validity};
@@ -59,8 +59,8 @@ impl Drop for Temporary {
 /// Cuts the network and writes the files of its parts.
 pub fn prepare(args: &UpArgs, plan: &Plan, network: &Network) -> Result<Prepared> {
     let parts = args.parts.min(network.names.len());
-    let part = cut(&network.graph, parts);
-    let plans = network.plans(&part, parts)?;
+    let cut = cut(&network.graph, parts);
+    let plans = network.plans(&cut.part, parts)?;
     let hosts = hosts(args, plans.len())?;
     let ports = ports(args, &hosts)?;
     let (work, temporary) = folder(args)?;
@@ -77,37 +77,11 @@ pub fn prepare(args: &UpArgs, plan: &Plan, network: &Network) -> Result<Prepared
     let mut folders = Vec::new();
     for (k, p) in plans.iter().enumerate() {
         let folder = work.join(&p.name);
-        let raw = raw_node(args, plan, network, &plans, k, &endpoints, &metrics[k])?;
+        let raw = raw_node(args, plan, network, &plans, k, &endpoints, &metrics[k]);
         write_part(&folder, p, network, &raw)?;
         folders.push(folder);
     }
-    let between = |p: &PartPlan| p.edges.iter().filter(|e| e.peer.is_some()).count();
-    let edges_cut = plans.iter().map(between).sum::<usize>() / 2;
-    Ok(Prepared { folders, plans, metrics, edges_cut, work, _temporary: temporary })
-}
-
-/// Equally many nodes for each part, cut from a breadth-first order: neighbours mostly stay together.
-fn cut(graph: &Graph, parts: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::with_capacity(graph.nodes());
-    let mut seen = vec![false; graph.nodes()];
-    for root in 0..graph.nodes() {
-        let mut next = order.len();
-        if !std::mem::replace(&mut seen[root], true) {
-            order.push(root);
-        }
-        while let Some(&i) = order.get(next) {
-            next += 1;
-            for end in graph.ends(i) {
-                let j = end.neighbour as usize;
-                if !std::mem::replace(&mut seen[j], true) {
-                    order.push(j);
-                }
-            }
-        }
-    }
-    let mut part = vec![0; graph.nodes()];
-    order.iter().enumerate().for_each(|(place, &i)| part[i] = place * parts / graph.nodes());
-    part
+    Ok(Prepared { folders, plans, metrics, edges_cut: cut.edges, work, _temporary: temporary })
 }
 
 fn folder(args: &UpArgs) -> Result<(PathBuf, Option<Temporary>)> {
@@ -171,7 +145,7 @@ fn raw_node(
     k: usize,
     endpoints: &[String],
     metrics: &str,
-) -> Result<RawNode> {
+) -> RawNode {
     let p = &plans[k];
     let certificates = (!args.loopback_plaintext).then(|| RawCertificates {
         authority: "../certs/ca.pem".into(),
@@ -191,32 +165,27 @@ fn raw_node(
         part: e.peer.map(|peer| p.peers[peer.0 as usize].clone()),
         weight: (e.weight != 1.0).then_some(e.weight),
     };
-    Ok(RawNode {
+    RawNode {
         name: p.name.clone(),
         listen: endpoints[k].clone(),
         state: "state".into(),
         metrics: Some(metrics.into()),
         certificates,
-        federation: federation(network, plans)?,
+        federation: federation(network, plans),
         silence: RawSilence { policy: args.policy.clone(), ..RawSilence::default() },
         model: model(plan, network, p),
         neighbours: p.peers.iter().map(neighbour).collect(),
         edges: p.edges.iter().map(edge).collect(),
-    })
+    }
 }
 
-fn federation(network: &Network, plans: &[PartPlan]) -> Result<RawFederation> {
+fn federation(network: &Network, plans: &[PartPlan]) -> RawFederation {
     let stop = plans[0].stop;
-    let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
-    Ok(RawFederation {
+    let raw = RawFederation {
         parts: plans.len() as u32,
         rounds: stop.rounds_max,
         tolerance: stop.tolerance,
         diameter: Some(stop.diameter),
-        method: Some("primal-dual".into()),
-        step_ratio: Some(step_ratio),
-        relaxation: Some(relaxation),
-        step: None,
         classes: match network.loss {
             LossSpec::Same(Family::Multinomial { classes }) => Some(classes),
             _ => None,
@@ -225,7 +194,29 @@ fn federation(network: &Network, plans: &[PartPlan]) -> Result<RawFederation> {
             NodeWeight::Unit(unit) => Some(unit),
             _ => None,
         },
-    })
+        method: Some(method_name(&network.method).into()),
+        ..RawFederation::default()
+    };
+    match network.method {
+        MethodSpec::PrimalDual { step_ratio, relaxation } => {
+            RawFederation { step_ratio: Some(step_ratio), relaxation: Some(relaxation), ..raw }
+        }
+        MethodSpec::FedGd { step } => RawFederation { step: Some(step), ..raw },
+        MethodSpec::FedRelax => raw,
+        MethodSpec::AsyncFedGd { step, staleness } => {
+            RawFederation { step: Some(step), staleness: Some(staleness), ..raw }
+        }
+    }
+}
+
+/// The name of a method, as on the command line.
+pub fn method_name(method: &MethodSpec) -> &'static str {
+    match method {
+        MethodSpec::PrimalDual { .. } => "primal-dual",
+        MethodSpec::FedGd { .. } => "fedgd",
+        MethodSpec::FedRelax => "fedrelax",
+        MethodSpec::AsyncFedGd { .. } => "async-fedgd",
+    }
 }
 
 /// The flags of `fit` for one part. Features are those of the solver: encoded, filled and scaled already.

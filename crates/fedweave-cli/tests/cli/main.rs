@@ -11,3 +11,4 @@ mod path;
 mod reproduce;
 mod rounds;
 mod sandbox;
+mod simulate;

@@ -5,48 +5,51 @@ use fedweave::matrix::norm2;
 use fedweave::solve::PrimalDual;
 use fedweave::{Matrix, Problem};
 
-use crate::ground::Ground;
+use super::{Kernel, distance, or_infinite};
 
 /// The method, and the flows before the last round.
 pub struct PrimalDualKernel {
     method: PrimalDual<Box<Problem>>,
+    own: Vec<u32>,
     before: Matrix,
     relaxation: f64,
 }
 
 impl PrimalDualKernel {
-    pub fn new(problem: Problem, w: &Matrix, u: &Matrix, step_ratio: f64, relaxation: f64) -> Self {
+    pub fn new(problem: Problem, own: Vec<u32>, w: &Matrix, u: &Matrix, step_ratio: f64, relaxation: f64) -> Self {
         let method = PrimalDual::in_order(Box::new(problem), w, u, step_ratio, relaxation);
-        PrimalDualKernel { method, before: u.clone(), relaxation }
+        PrimalDualKernel { method, own, before: u.clone(), relaxation }
     }
+}
 
-    pub fn begin(&mut self) {
+impl Kernel for PrimalDualKernel {
+    fn begin(&mut self) {
         self.method.update_nodes();
     }
 
-    pub fn outgoing(&self, node: usize) -> &[f64] {
+    fn outgoing(&self, node: usize) -> &[f64] {
         self.method.placed_over().row(node)
     }
 
-    pub fn incoming(&mut self, node: usize) -> &mut [f64] {
+    fn incoming(&mut self, node: usize) -> &mut [f64] {
         self.method.placed_over_mut().row_mut(node)
     }
 
-    pub fn complete(&mut self) {
+    fn complete(&mut self) {
         self.before.copy_from(self.method.placed_u());
         self.method.update_edges();
     }
 
     /// The largest of `|w+ - w| / (tau_i (1 + |(D'u)_i|))` and `|u+ - u| / (sigma (1 + |w_i|))`: both vanish exactly at a
     /// solution.
-    pub fn residual(&self, ground: &Ground) -> f64 {
+    fn residual(&self) -> f64 {
         let (w, u, over, tau) =
             (self.method.placed_w(), self.method.placed_u(), self.method.placed_over(), self.method.placed_tau());
         let problem = self.method.problem();
         let (mut flow, mut largest) = (vec![0.0; w.cols()], 0.0f64);
         // `over - w = (2 - rho) (w+ - w)` and `u - before = rho (u+ - u)`.
         let (primal, dual) = (1.0 / (2.0 - self.relaxation), 1.0 / (self.relaxation * self.method.sigma()));
-        for i in ground.own.iter().map(|i| *i as usize).filter(|&i| problem.is_coupled(i)) {
+        for i in self.own.iter().map(|i| *i as usize).filter(|&i| problem.is_coupled(i)) {
             problem.divergence(u, i, &mut flow);
             largest = largest.max(primal * distance(over.row(i), w.row(i)) / (tau[i] * (1.0 + norm2(&flow))));
             for end in problem.graph().ends(i) {
@@ -54,19 +57,14 @@ impl PrimalDualKernel {
                 largest = largest.max(dual * distance(u.row(e), self.before.row(e)) / (1.0 + norm2(w.row(i))));
             }
         }
-        // A liar's numbers are finite but may be huge.
-        if largest.is_finite() { largest } else { f64::INFINITY }
+        or_infinite(largest)
     }
 
-    pub fn w(&self) -> &Matrix {
+    fn w(&self) -> &Matrix {
         self.method.placed_w()
     }
 
-    pub fn u(&self) -> &Matrix {
-        self.method.placed_u()
+    fn u(&self) -> Matrix {
+        self.method.placed_u().clone()
     }
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
 }

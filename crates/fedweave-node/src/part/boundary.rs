@@ -51,19 +51,24 @@ impl Boundary {
     }
 
     /// Keeps the rows of a round.
-    pub fn record(&mut self, round: u64, residual: f64, kernel: &Kernel, own: &[u32]) {
+    pub fn record(&mut self, round: u64, residual: f64, kernel: &dyn Kernel, own: &[u32]) {
         let mut rows = Vec::new();
         if self.sent.len() >= ROUNDS_KEPT {
             rows = self.sent.pop_front().map(|old| old.rows).unwrap_or_default();
         }
         rows.clear();
-        self.nodes.iter().for_each(|&k| rows.extend_from_slice(kernel.outgoing(own[k as usize])));
+        self.nodes.iter().for_each(|&k| rows.extend_from_slice(kernel.outgoing(own[k as usize] as usize)));
         self.sent.push_back(Sent { round, residual, rows });
     }
 
     /// What was sent in a round, if it is still kept.
     pub fn of_round(&self, round: u64) -> Option<&Sent> {
         self.sent.iter().find(|sent| sent.round == round)
+    }
+
+    /// True if all numbers of a round are finite.
+    pub fn is_finite(&self, round: u64) -> bool {
+        self.of_round(round).is_some_and(|sent| sent.rows.iter().all(|x| x.is_finite()))
     }
 
     /// The oldest round that is kept.

@@ -71,7 +71,7 @@ impl Part {
                 self.rebuild(w, &fedweave::Matrix::zeros(u.rows(), u.cols())).unwrap();
             }
             Some(Mutant::SkipsRoundAfterRestore) => self.done += 1,
-            Some(Mutant::UpdatesNodesTwice) => self.kernel.as_mut().unwrap().begin(),
+            Some(Mutant::UpdatesNodesTwice) => self.kernel.begin(),
             _ => (),
         }
     }

@@ -38,6 +38,18 @@ pub enum Note {
         /// From this round on.
         round: u64,
     },
+    /// A neighbour does not count this part: it must join again.
+    NotCounted {
+        /// Its name.
+        peer: String,
+        /// The neighbour's round.
+        round: u64,
+    },
+    /// All neighbours count this part.
+    Joined {
+        /// From this round on.
+        round: u64,
+    },
     /// A neighbour is counted on from a round on.
     PeerJoins {
         /// Its name.
@@ -58,13 +70,6 @@ pub enum Note {
         peer: String,
         /// Why.
         what: String,
-    },
-    /// A neighbour wants rounds that are no longer kept: it must join again.
-    PeerTooFarBehind {
-        /// Its name.
-        peer: String,
-        /// The round it has.
-        round: u64,
     },
     /// The largest residual of the network was computed.
     NetworkResidual {
@@ -96,6 +101,8 @@ pub enum Reason {
     Left,
     /// A neighbour had finished before.
     PeerFinished,
+    /// A number left the range of f64: the step is too long, or a liar has no bound.
+    Diverged,
 }
 
 /// The end of a part.

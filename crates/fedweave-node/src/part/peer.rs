@@ -58,6 +58,8 @@ pub struct Peer {
     pub bytes_out: u64,
     pub resent: u64,
     pub refused: u64,
+    /// Frames whose content cannot be right.
+    pub lies: u64,
 }
 
 impl Peer {
@@ -80,6 +82,7 @@ impl Peer {
             bytes_out: 0,
             resent: 0,
             refused: 0,
+            lies: 0,
         }
     }
 

@@ -10,7 +10,7 @@ use super::mutant::Mutant;
 use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
 use crate::ground::Ground;
-use crate::kernel::Kernel;
+use crate::kernel::kernel;
 
 /// Rounds done in one go when nobody has to be waited for.
 const ROUNDS_PER_EVENT: usize = 256;
@@ -33,7 +33,7 @@ impl Part {
         if self.is(Mutant::NoDedup) {
             return self.has_enough_arrivals();
         }
-        self.peers.iter().all(|p| !p.counts(round) || p.has(round))
+        (0..self.peers.len()).all(|k| !self.peers[k].counts(round) || self.has_rows(k, round))
     }
 
     /// Makes the rows of the next round, makes the state durable, and sends them.
@@ -41,9 +41,11 @@ impl Part {
         self.state = State::Waiting;
         let saved = Effect::Persist(self.save());
         let round = self.done + 1;
-        let kernel = self.kernel.as_mut().expect("a kernel between events");
-        kernel.begin();
-        self.boundary.record(round, self.epoch_max, kernel, &self.ground.own);
+        self.kernel.begin();
+        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.ground.own);
+        if !self.boundary.is_finite(round) {
+            return self.finish(Reason::Diverged, effects);
+        }
         let late = self.is(Mutant::CheckpointAfterSend);
         if !late {
             effects.push(saved.clone());
@@ -52,7 +54,7 @@ impl Part {
             if self.peers[k].counts(round) {
                 self.send_rows(k, round, effects);
                 (self.peers[k].interval, self.peers[k].retry_at) =
-                    (self.plan.patience.retry_ms, self.now + self.plan.patience.retry_ms);
+                    (self.plan.patience.retry_ms, self.now.saturating_add(self.plan.patience.retry_ms));
             }
         }
         if late {
@@ -63,16 +65,16 @@ impl Part {
     fn complete_round(&mut self, effects: &mut Vec<Effect>) {
         let (round, d) = (self.done + 1, self.dim);
         let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
-        let kernel = self.kernel.as_mut().expect("a kernel between events");
+        let (kernel, in_step) = (&mut self.kernel, !self.plan.method.is_async());
         let mut heard = 0.0f64;
-        for (peer, ghosts) in self.peers.iter().zip(&self.ground.receives) {
+        for (peer, ghosts) in self.peers.iter().zip(&self.ground.receives).filter(|_| in_step) {
             if !peer.counts(round) {
                 continue;
             }
             let inbox = peer.inbox(round);
             heard = heard.max(inbox.residual);
             for (&ghost, row) in ghosts.iter().zip(inbox.numbers().chunks_exact(d)) {
-                let place = kernel.incoming(ghost);
+                let place = kernel.incoming(ghost as usize);
                 place.copy_from_slice(row);
                 if wrong_sign && self.plan.name < peer.name {
                     place.iter_mut().for_each(|x| *x = -*x);
@@ -100,9 +102,9 @@ impl Part {
         let (round, stop) = (self.done, self.plan.stop);
         let mut reason = None;
         if let Some(tolerance) = stop.tolerance {
-            let epoch = if self.peers.is_empty() { 1 } else { u64::from(stop.diameter) + 1 };
+            let epoch = self.epoch();
             self.epoch_max = match round % epoch {
-                0 => self.kernel().residual(&self.ground),
+                0 => self.kernel.residual(),
                 _ => self.epoch_max.max(heard),
             };
             let last = if self.is(Mutant::DecidesTooSoon) { epoch / 2 } else { epoch - 1 };
@@ -118,10 +120,17 @@ impl Part {
         if self.leaving {
             reason = reason.or(Some(Reason::Left));
         }
-        if self.peers.iter().any(|p| p.counts(round) && p.finished.is_some_and(|last| last <= round)) {
+        let finished =
+            |p: &super::Peer| p.counts(round) && p.until.is_none() && p.finished.is_some_and(|last| last <= round);
+        if self.peers.iter().any(finished) {
             reason = reason.or((round < stop.rounds_max).then_some(Reason::PeerFinished));
         }
         reason.or((round >= stop.rounds_max).then_some(Reason::RoundLimit))
+    }
+
+    /// Rounds from one decision to the next.
+    pub(super) fn epoch(&self) -> u64 {
+        if self.peers.is_empty() { 1 } else { u64::from(self.plan.stop.diameter) + 1 }
     }
 
     pub(super) fn finish(&mut self, reason: Reason, effects: &mut Vec<Effect>) {
@@ -184,9 +193,7 @@ impl Part {
                 u.row_mut(*e as usize).copy_from_slice(flows.row(k));
             }
         }
-        // A node that lost its last neighbour is on its own: its answer is the minimum of its loss.
-        fedweave::solve::minimise_local(&problem, &mut w, |i| !problem.is_coupled(i));
-        self.kernel = Some(Kernel::new(problem, &self.plan.method, Some((w, u))));
+        self.kernel = kernel(&self.plan, &ground, problem, Some((w, u)));
         for (peer, rows) in self.peers.iter_mut().zip(&ground.receives) {
             if peer.len != rows.len() * self.dim {
                 peer.clear(rows.len() * self.dim);

@@ -2,7 +2,7 @@
 //! answer to a frame of the same kind.
 
 use super::mutant::Mutant;
-use super::{Effect, Note, Part, State};
+use super::{Effect, Note, Part, Reason, State};
 use crate::plan::PeerId;
 use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
 
@@ -23,6 +23,9 @@ impl Part {
             self.told = true;
             effects.push(Effect::Done(Box::new(self.outcome(reason))));
         }
+        if self.state == State::Joining {
+            return self.ask_to_join(effects);
+        }
         self.judge_silence(effects);
         for k in 0..self.peers.len() {
             self.send_again(k, effects);
@@ -41,20 +44,26 @@ impl Part {
             return;
         }
         let (now, newest) = (self.now, self.newest());
-        let peer = &mut self.peers[k];
+        let peer = &self.peers[k];
         let counts = peer.counts(newest) && newest > 0;
         let lacks = counts && peer.acked < newest;
         // It may believe that its rows arrived: they did, before this part fell back to an older checkpoint.
-        let waits = counts && self.state == State::Waiting && !peer.has(newest);
+        let waits = counts && self.state == State::Waiting && !self.has_rows(k, newest);
+        let peer = &mut self.peers[k];
         let due = (lacks || waits) && now >= peer.retry_at;
-        let first = self.boundary.oldest().unwrap_or(newest).max(peer.acked + 1);
+        // Out of step, only the newest rows matter.
+        let kept = if self.plan.method.is_async() { newest } else { self.boundary.oldest().unwrap_or(newest) };
+        let first = kept.max(peer.acked + 1);
         if due {
-            let (shortest, longest) = (self.plan.patience.retry_ms, BACKOFF_MAX * self.plan.patience.retry_ms);
-            peer.retry_at = now + peer.interval;
-            peer.interval = (2 * peer.interval).clamp(shortest, longest);
+            let shortest = self.plan.patience.retry_ms;
+            peer.retry_at = now.saturating_add(peer.interval);
+            peer.interval = peer.interval.saturating_mul(2).clamp(shortest, shortest.saturating_mul(BACKOFF_MAX));
             peer.resent += (newest + 1).saturating_sub(first);
         }
         let owes = std::mem::take(&mut peer.owes_answer);
+        if owes && !counts && self.state == State::Waiting {
+            return self.send_state(k, effects);
+        }
         if due && lacks {
             (first..=newest).for_each(|round| self.send_rows(k, round, effects));
         } else if due || (owes && self.state != State::Finished) {
@@ -87,15 +96,16 @@ impl Part {
     }
 
     pub(super) fn send_finished(&mut self, k: usize, effects: &mut Vec<Effect>) {
-        self.send_word(k, Kind::Finished, self.done, effects);
+        let kind = if self.reason == Some(Reason::Left) { Kind::Leave } else { Kind::Finished };
+        self.send_word(k, kind, self.done, effects);
     }
 
     /// A frame without numbers.
-    fn send_word(&mut self, k: usize, kind: Kind, round: u64, effects: &mut Vec<Effect>) {
+    pub(super) fn send_word(&mut self, k: usize, kind: Kind, round: u64, effects: &mut Vec<Effect>) {
         self.send(k, encode(&self.header(k, kind, round), &[]), effects);
     }
 
-    fn header(&self, k: usize, kind: Kind, round: u64) -> Header {
+    pub(super) fn header(&self, k: usize, kind: Kind, round: u64) -> Header {
         let (federation, residual, received) = (self.plan.federation, 0.0, self.received(k));
         Header { kind, chunk: 0, chunks: 1, federation, round, received, residual }
     }
@@ -106,6 +116,9 @@ impl Part {
         if self.is(Mutant::AckTooEarly) {
             return done + 2;
         }
+        if self.plan.method.is_async() {
+            return peer.round;
+        }
         match (peer.has(done + 1), peer.has(done + 2)) {
             (true, true) => done + 2,
             (true, false) => done + 1,
@@ -113,7 +126,7 @@ impl Part {
         }
     }
 
-    fn send(&mut self, k: usize, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
+    pub(super) fn send(&mut self, k: usize, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
         self.peers[k].bytes_out += bytes.len() as u64;
         effects.push(Effect::Send { to: PeerId(k as u32), bytes });
     }

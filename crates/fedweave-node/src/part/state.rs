@@ -51,8 +51,8 @@ pub struct Sizes {
     pub boundary: usize,
 }
 
-const REASONS: [Reason; 5] =
-    [Reason::Converged, Reason::RoundLimit, Reason::PeerLost, Reason::Left, Reason::PeerFinished];
+const REASONS: [Reason; 6] =
+    [Reason::Converged, Reason::RoundLimit, Reason::PeerLost, Reason::Left, Reason::PeerFinished, Reason::Diverged];
 
 /// Identifies the nodes, edges and peers of a plan.
 pub fn fingerprint(plan: &Plan) -> u64 {
@@ -140,7 +140,7 @@ impl Saved {
             sent.push_back(Sent { round, residual, rows });
         }
         let in_order = sent.iter().zip(sent.iter().skip(1)).all(|(a, b)| a.round.checked_add(1) == Some(b.round));
-        if !in_order || sent.back().is_some_and(|last| last.round != done) || done >= NONE - 8 {
+        if !in_order || sent.back().is_some_and(|last| last.round != done) || done >= NONE / 4 {
             return Err(fault("its rounds are out of order"));
         }
         Ok(Saved { done, reason, epoch_max, residual, counts, w, u, sent })

@@ -42,6 +42,9 @@ pub fn check_frame(scene: &Scene, part: usize, to: usize, bytes: &[u8], memory: 
     if memory.frame && round <= memory.done + 1 {
         return Some(format!("a frame made it send rows of round {round} again"));
     }
+    if scene.trusting {
+        return (!frame.numbers().all(f64::is_finite)).then(|| "sends a number that is not finite".into());
+    }
     let from = usize::from(frame.header.chunk) * NUMBERS_MAX;
     let expected = scene.rows(part, to, round).skip(from).take(NUMBERS_MAX);
     if !frame.numbers().map(f64::to_bits).eq(expected.map(|x| x.to_bits())) {
@@ -72,7 +75,7 @@ pub fn check_outcome(scene: &Scene, part: usize, outcome: &Outcome) -> Option<St
     if outcome.round != scene.rounds {
         return Some(format!("stops after round {} instead of {}", outcome.round, scene.rounds));
     }
-    for (k, name) in scene.plans[part].nodes.iter().enumerate() {
+    for (k, name) in scene.plans[part].nodes.iter().enumerate().filter(|_| !scene.trusting) {
         let node = scene.network.names.binary_search(name).ok()?;
         let same = outcome.models.row(k).iter().zip(scene.models.row(node)).all(|(a, b)| a.to_bits() == b.to_bits());
         if !same {

@@ -28,6 +28,8 @@ pub struct Scene {
     pub(super) models: Matrix,
     /// The round after which all parts must stop.
     pub rounds: u64,
+    /// Rows and models are not compared: liars are about.
+    pub(super) trusting: bool,
 }
 
 impl Scene {
@@ -50,6 +52,17 @@ impl Scene {
         Self::of(network, &part_of, parts)
     }
 
+    /// A random network of 20 nodes, changed, of which no bits are known in advance.
+    pub(super) fn trusting(seed: u64, rounds: u64, change: impl FnOnce(&mut Network) -> Result<()>) -> Result<Self> {
+        let mut network = random_network(seed, 20, rounds, None)?;
+        change(&mut network)?;
+        let one_each: Vec<usize> = (0..20).collect();
+        let plans = network.plans(&one_each, 20)?;
+        let (routes, boundary) = wiring(&network, &plans);
+        let (over, models) = (Vec::new(), Matrix::zeros(0, 1));
+        Ok(Scene { network, plans, routes, boundary, over, models, rounds, trusting: true })
+    }
+
     /// A network cut as told.
     pub fn of(network: Network, part_of: &[usize], parts: usize) -> Result<Self> {
         let plans = network.plans(part_of, parts)?;
@@ -63,7 +76,7 @@ impl Scene {
             }
         };
         let (over, models) = trace(&network, rounds)?;
-        Ok(Scene { network, plans, routes, boundary, over, models, rounds })
+        Ok(Scene { network, plans, routes, boundary, over, models, rounds, trusting: false })
     }
 
     /// The rows that a part must send to a peer in a round, one after another.
@@ -120,7 +133,9 @@ fn wiring(network: &Network, plans: &[Plan]) -> Wiring {
 fn trace(network: &Network, rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
     let problem = network.problem()?;
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
-    let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method;
+    let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else {
+        return Err(fedweave::Error::Method { method: "simulate", needs: "the primal-dual method" }.into());
+    };
     let mut w = Matrix::zeros(n, d);
     fedweave::solve::minimise_local(&problem, &mut w, |i| !problem.is_coupled(i));
     let mut method = PrimalDual::in_order(&problem, &w, &Matrix::zeros(edges, d), step_ratio, relaxation);

@@ -3,6 +3,7 @@
 use super::world::World;
 use super::*;
 use crate::part::Mutant;
+use crate::plan::{MethodSpec, PenaltyKind};
 
 const SCENES: u64 = 12;
 
@@ -69,5 +70,31 @@ fn every_planted_bug_is_found_within_500_seeds() {
         });
         let failure = found.unwrap_or_else(|| panic!("{mutant:?} was not found"));
         println!("{mutant:?}: {failure}");
+    }
+}
+
+#[test]
+fn honest_nodes_stay_near_their_optimum_among_liars() {
+    for seed in 0..40 {
+        simulate_liars(seed).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// Out of step there are no bits to compare, but the optimum is the same.
+#[test]
+fn gradient_descent_out_of_step_comes_near_the_optimum() {
+    for seed in 0..4 {
+        let scene = Scene::trusting(seed, 1_000, |network| {
+            network.penalty = PenaltyKind::Squared;
+            network.loss_options.ridge = 0.2;
+            let step = fedweave::solve::safe_step(&network.problem()?).unwrap();
+            network.method = MethodSpec::AsyncFedGd { step, staleness: 1 + seed % 7 };
+            Ok(())
+        });
+        let scene = scene.unwrap();
+        let limits = Limits { crashes: 10, ..Default::default() };
+        let mut world = World::new(&scene, &limits, seed);
+        world.liars = Some(Liars::new(&scene, vec![None; 20], 0.0).unwrap());
+        world.run().unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -8,11 +8,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::faults::{Cut, Faults, Incident, Limits};
 use super::invariants::{Memory, check_frame, check_outcome, check_part, rounds_of};
+use super::liars::{Liars, scene_with_liars};
 use super::scene::Scene;
 use super::store::{Damage, FaultyStore};
 use super::{Failure, Tally};
 use crate::checkpoint::Store;
-use crate::part::{Effect, Event, Part};
+use crate::part::{Effect, Event, Outcome, Part};
 use crate::plan::PeerId;
 
 /// Time between two ticks of a part.
@@ -27,6 +28,18 @@ pub fn simulate(scene: &Scene, limits: &Limits, seed: u64) -> Result<Tally, Fail
     World::new(scene, limits, seed).run()
 }
 
+/// Runs one seed with liars in a network that is otherwise only a little unreliable.
+pub fn simulate_liars(seed: u64) -> Result<Tally, Failure> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(1);
+    let fault = |e: crate::error::Error| Failure { seed, at_ms: 0, part: None, what: e.to_string() };
+    let (scene, liars) = scene_with_liars(&mut random, seed).map_err(fault)?;
+    let limits = Limits { loss: 0.1, duplication: 0.1, crashes: 3, partitions: 1, pauses: 1, ..Default::default() };
+    let mut world = World::new(&scene, &limits, seed);
+    world.liars = Some(liars);
+    world.run()
+}
+
 /// One part and its disk.
 pub(super) struct Seat {
     /// `None` while it is down.
@@ -35,6 +48,7 @@ pub(super) struct Seat {
     pub memory: Memory,
     pub paused_until: u64,
     pub done: bool,
+    pub outcome: Option<Box<Outcome>>,
     /// Counts the times it was started.
     pub life: u32,
     /// It fails in the middle of its next write.
@@ -63,6 +77,7 @@ pub(super) struct World<'s> {
     cuts: Vec<(Cut, u64)>,
     tally: Tally,
     effects: Vec<Effect>,
+    pub(super) liars: Option<Liars>,
     #[cfg(test)]
     pub(super) mutant: Option<crate::part::Mutant>,
 }
@@ -77,6 +92,7 @@ impl<'s> World<'s> {
             memory: Memory::default(),
             paused_until: 0,
             done: false,
+            outcome: None,
             life: 0,
             fails_in_write: None,
         };
@@ -94,6 +110,7 @@ impl<'s> World<'s> {
             cuts: Vec::new(),
             tally: Tally::default(),
             effects: Vec::new(),
+            liars: None,
             #[cfg(test)]
             mutant: None,
         }
@@ -110,19 +127,33 @@ impl<'s> World<'s> {
         while let Some(Reverse((at, _, place))) = self.queue.pop() {
             self.now = at;
             if at > self.faults.heal_ms + HEALED_MS {
-                let waiting = self.seats.iter().position(|s| !s.done);
+                let waiting = (0..self.seats.len()).find(|&k| !self.is_over(k));
                 return Err(self.failure(waiting, "is not done long after all faults ended".into()));
             }
             self.free.push(place);
             if let Some(what) = self.what[place].take() {
                 self.step(what)?;
             }
-            if self.seats.iter().all(|s| s.done) {
+            if (0..self.seats.len()).all(|k| self.is_over(k)) {
                 self.tally.elapsed_ms = self.now;
-                return Ok(self.tally);
+                return self.verdict();
             }
         }
         Err(self.failure(None, "nothing happens any more".into()))
+    }
+
+    /// Nobody cares how liars end.
+    fn is_over(&self, k: usize) -> bool {
+        self.seats[k].done || self.liars.as_ref().is_some_and(|liars| liars.lies[k].is_some())
+    }
+
+    /// What there is to say when all are done.
+    fn verdict(&mut self) -> Result<Tally, Failure> {
+        let outcomes: Vec<_> = self.seats.iter_mut().map(|s| s.outcome.take()).collect();
+        match self.liars.as_ref().and_then(|liars| liars.check(&outcomes)) {
+            Some(what) => Err(self.failure(None, what)),
+            None => Ok(self.tally),
+        }
     }
 
     fn step(&mut self, what: What) -> Result<(), Failure> {
@@ -251,7 +282,7 @@ impl<'s> World<'s> {
                 if let Some(what) = check_outcome(self.scene, k, &outcome) {
                     return Err(Stop::Failure(self.failure(Some(k), what)));
                 }
-                self.seats[k].done = true;
+                (self.seats[k].done, self.seats[k].outcome) = (true, Some(outcome));
             }
             Effect::Note(_) => (),
         }
@@ -262,6 +293,10 @@ impl<'s> World<'s> {
     fn transmit(&mut self, from: usize, peer: usize, bytes: Vec<u8>) {
         let (to, back) = self.scene.routes[from][peer];
         self.tally.frames += 1;
+        let bytes = match &mut self.liars {
+            Some(liars) => liars.tell(from, peer, bytes, &mut self.random),
+            None => bytes,
+        };
         let healed = self.now >= self.faults.heal_ms;
         if healed {
             return self.at(self.now + CALM_MS, What::Deliver { to, from: PeerId(back), bytes });
