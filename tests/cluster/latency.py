@@ -23,14 +23,17 @@ def federation(scratch, parts, nodes, dim, rounds):
 
 
 def rounds_took(work):
-    """From the first round of the last part to start, to the last round: start-up is not counted."""
-    first, last = 0, 0
+    """Seconds from the moment when all neighbours have met to the end of the last part: start-up is not counted."""
+    met, ended = 0, 0
     for log in work.glob("part-*/state/events.jsonl"):
         events = [json.loads(line) for line in log.read_text().splitlines()]
-        ups = [e["time_ms"] for e in events if e["event"].get("event") == "link_up"]
-        ends = [e["time_ms"] for e in events if e["event"].get("event") == "finished"]
-        first, last = max([first, *ups]), max([last, *ends])
-    return (last - first) / 1000
+        first_up = {}
+        for e in events:
+            if e["event"].get("event") == "link_up":
+                first_up.setdefault(e["event"]["peer"], e["time_ms"])
+        met = max(met, *first_up.values())
+        ended = max([ended, *(e["time_ms"] for e in events if e["event"].get("event") == "finished")])
+    return (ended - met) / 1000
 
 
 def main():

@@ -6,7 +6,6 @@ Usage: namespaces.py [scenarios (20)] [at the same time (10)]
 Skipped, with a message, where namespaces are not permitted.
 """
 
-import json
 import os
 import random
 import shutil
@@ -21,8 +20,8 @@ from pathlib import Path
 from common import PROGRAM, difference, fedweave, network, parameters
 
 PARTS = 8
-ROUNDS = 3000
-LIMIT = 150.0
+ROUNDS = 1500
+LIMIT = 120.0
 TAG = f"fw{os.getpid() % 46656:x}"
 
 
@@ -133,8 +132,8 @@ def trouble(draw, federation, log):
         time.sleep(15)
         federation.signal(p, signal.SIGCONT)
 
-    jobs = [(kill, victims[0], draw.uniform(1, 8), draw.uniform(0, 2)), (kill, victims[1], draw.uniform(3, 25), 0.5)]
-    jobs += [(cut, victims[2], draw.uniform(1, 10)), (freeze, victims[3], draw.uniform(1, 10))]
+    jobs = [(kill, victims[0], draw.uniform(0.5, 6), draw.uniform(0, 2)), (kill, victims[1], draw.uniform(1, 20), 0.5)]
+    jobs += [(cut, victims[2], draw.uniform(0.5, 6)), (freeze, victims[3], draw.uniform(0.5, 6))]
     return [threading.Thread(target=job[0], args=job[1:]) for job in jobs]
 
 
@@ -170,7 +169,6 @@ def scenario(k, scratch):
         if not (result / "parameters.csv").exists():
             return False, f"part {p} has no result; {'; '.join(log)}"
         found |= parameters(result / "parameters.csv")
-        log += [f"part {p} {json.loads((result / 'summary.json').read_text())['reason']}"][:0]
     gap = difference(found, central)
     return gap <= 1e-9, f"difference {gap:.1e}, {seconds:.0f} s; {'; '.join(log)}"
 

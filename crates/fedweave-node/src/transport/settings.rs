@@ -13,8 +13,8 @@ const LEASE_MS: u64 = 2500;
 const HANDSHAKE_MS: u64 = 2000;
 /// How long to wait before dialling again, at first and at most.
 const RETRY_MS: (u64, u64) = (200, 1000);
-/// A frame waits so long for a full queue before it is lost.
-const WAIT_BEFORE_DROP_US: u64 = 20_000;
+/// A frame waits so long for a full queue before the link is given up.
+const WAIT_BEFORE_CLOSE_US: u64 = 2_000_000;
 
 /// A neighbouring part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +160,7 @@ pub(super) fn configuration(link: &Link, listen: &str, neighbours: &[Neighbour],
                 "tx": {
                     "lease": LEASE_MS,
                     "keep_alive": 4,
-                    "queue": { "congestion_control": { "drop": { "wait_before_drop": WAIT_BEFORE_DROP_US } } },
+                    "queue": { "congestion_control": { "block": { "wait_before_close": WAIT_BEFORE_CLOSE_US } } },
                 },
                 "rx": { "max_message_size": 2 * FRAME_BYTES_MAX },
                 "tls": tls(link),
