@@ -470,15 +470,20 @@ impl RawConfig {
 }
 
 fn read(path: &Path) -> Result<RawConfig> {
+    read_toml(path, "keys are the long flags of `fedweave fit --help` without the dashes")
+}
+
+/// Reads a TOML file; errors name the line and what is wrong there, then the `hint`.
+pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path, hint: &str) -> Result<T> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
         // The first line says what is wrong; the rest repeats the file, or all keys there are.
         let what =
             error.message().lines().next().unwrap_or_default().split(", expected one of").next().unwrap_or_default();
         let key = text.lines().nth(line - 1).and_then(|l| l.split('=').next()).unwrap_or_default().trim();
         let key = if what.contains(key) { String::new() } else { format!("`{key}`: ") };
-        anyhow!("{shown}:{line}: {key}{what}; keys are the long flags of `fedweave fit --help` without the dashes")
+        anyhow!("{shown}:{line}: {key}{what}; {hint}")
     })
 }

@@ -9,6 +9,7 @@ use fedweave::cluster::{Clusters, clusters};
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
 use fedweave::matrix::{Matrix, dot};
 use fedweave::problem::Problem;
+use fedweave::robustness::{Unbounded, worst_liar};
 use fedweave::scaling::Scaling;
 use fedweave::solve::{History, Solution, Start, Status, nodes_without_minimiser, solve, solve_in_rounds};
 use fedweave::split::{Part, Split, SplitSpec, split};
@@ -54,6 +55,8 @@ pub struct Fit {
     pub train: Errors,
     pub held_out: Option<HeldOut>,
     pub tuning: Option<Tuning>,
+    /// The node that could do most harm by lying, and how far it could move all other models together.
+    pub worst_liar: Option<std::result::Result<(usize, f64), Unbounded>>,
 }
 
 /// How models that never saw the held-out rows do on them.
@@ -175,6 +178,11 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
     Solved { plan, input, loss, problem, training, solution, traffic, seconds, held_out, tuning }.into_fit()
 }
 
+/// The bound on liars needs the eigenvalues of every loss; where these are much work it is left out.
+fn judges_liars(problem: &Problem) -> bool {
+    problem.nodes() as f64 * (problem.dim() as f64).powi(3) <= 2e8
+}
+
 /// The rows trained with.
 pub struct Training {
     pub rows: Dataset,
@@ -244,6 +252,7 @@ impl Solved {
             accuracy: accuracy(&loss, &training.rows, &parameters),
             rows_trained: training.rows.len(),
             lambda: problem.lambda(),
+            worst_liar: judges_liars(&problem).then(|| worst_liar(&problem)),
             plan,
             input,
             loss,

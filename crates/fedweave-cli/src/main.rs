@@ -1,6 +1,8 @@
 //! The command line: arguments, progress, exit codes; nothing else.
 
+mod audit_log;
 mod bench;
+mod certs;
 mod compare;
 mod config;
 mod demo;
@@ -8,6 +10,7 @@ mod fit;
 mod generate;
 mod graph;
 mod models;
+mod node;
 mod path;
 mod plan;
 mod predict;
@@ -15,8 +18,11 @@ mod progress;
 mod reproduce;
 mod rerun;
 mod rounds;
+mod simulate;
+mod status;
 mod story;
 mod trial;
+mod up;
 
 use std::process::ExitCode;
 
@@ -83,6 +89,24 @@ enum Command {
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    /// A whole federation of processes on this machine, or the files for one on several
+    #[command(after_help = up::EXAMPLES)]
+    Up(Box<up::UpArgs>),
+    /// One part of a federation
+    #[command(after_help = node::EXAMPLES)]
+    Node(node::NodeArgs),
+    /// Certificates of a federation
+    #[command(subcommand, after_help = certs::EXAMPLES)]
+    Certs(certs::CertsCommand),
+    /// Where running parts of a federation stand
+    #[command(after_help = "Example:\n  fedweave status alice/node.toml")]
+    Status(status::StatusArgs),
+    /// Has anybody changed the event log of a part?
+    #[command(subcommand)]
+    AuditLog(audit_log::AuditCommand),
+    /// Federations in virtual time, where a seed decides everything that goes wrong
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(rerun::ReportArgs),
@@ -106,6 +130,12 @@ fn main() -> ExitCode {
         Command::Graph(command) => graph::run(&command),
         Command::Bench(args) => bench::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Up(args) => up::run(*args),
+        Command::Node(args) => node::run(&args),
+        Command::Certs(command) => certs::run(&command),
+        Command::Status(args) => status::run(&args),
+        Command::AuditLog(command) => audit_log::run(&command),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -58,6 +58,7 @@ pub fn summary(fit: &Fit) -> Value {
         "radius": fedweave::certificate::RADIUS * (1.0 + s.w.max_row_norm()),
         "nodes_without_rows": notices.nodes_without_rows.len(),
         "nodes_without_edges": notices.nodes_without_edges.len(),
+        "liar_bound": fit.worst_liar.and_then(|w| w.ok()).map(|(_, bound)| bound),
         "undetermined_nodes": notices.nodes_with_neither,
         "rows_dropped": notices.rows_dropped,
         "cells_filled": notices.cells_filled,
@@ -101,6 +102,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         lines.push(format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)));
         lines.push(format!("  split: {}", split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref())));
     }
+    lines.extend(liars_in_words(fit));
     if let (Some(path), true) = (written, s.status != Status::Converged && fit.traffic.is_none()) {
         let dir = path.display();
         lines.push(format!("to go on: fedweave fit --resume {dir} --max-iterations N --out {dir} --overwrite"));
@@ -110,6 +112,18 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
         None => "nothing written; --out DIR keeps parameters, clusters and a report".into(),
     });
     lines.join("\n")
+}
+
+/// What one lying node could do to the others in a federation.
+fn liars_in_words(fit: &Fit) -> Option<String> {
+    Some(match fit.worst_liar? {
+        Ok((_, bound)) if bound == 0.0 => return None,
+        Ok((node, bound)) => {
+            let name = &fit.input.names[node];
+            format!("one lying node could move all other models together by at most {} (`{name}`)", number(bound))
+        }
+        Err(why) => format!("no bound on what one lying node could do: {why}"),
+    })
 }
 
 /// What a solver that exchanges messages sent.

@@ -1,5 +1,6 @@
 //! The empirical graph: who may learn from whom, and how strongly.
 
+mod cut;
 pub mod divergence;
 mod edges;
 pub mod generate;
@@ -11,6 +12,7 @@ pub mod partition;
 pub mod spectrum;
 pub mod tsne;
 
+pub use cut::{Cut, cut};
 pub use edges::{End, Graph};
 pub use nearest::{great_circle_points, k_nearest};
 pub use spectrum::{Spectrum, laplacian_extremes};

@@ -45,6 +45,7 @@ pub mod path;
 pub mod penalty;
 pub mod problem;
 pub mod random;
+pub mod robustness;
 pub mod scaling;
 mod scratch;
 pub mod solve;

@@ -31,9 +31,9 @@ use crate::problem::Problem;
 
 pub use async_fedgd::{AsyncFedGd, AsyncOptions};
 pub use attained::nodes_without_minimiser;
-pub use descent::flows;
+pub use descent::{add_pull, flows, safe_step};
 pub use fedgd::FedGd;
-pub use fedrelax::{FedRelax, JudgedOn, Order};
+pub use fedrelax::{FedRelax, JudgedOn, Order, mean_of_neighbours};
 pub use fedsgd::{FedSgd, Schedule, SgdOptions};
 use judge::{Judge, Sight};
 pub use local::minimise_local;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod extremes;
+mod federation;
 mod golden;
 mod models;
 mod not_errors;
@@ -11,3 +12,4 @@ mod path;
 mod reproduce;
 mod rounds;
 mod sandbox;
+mod simulate;

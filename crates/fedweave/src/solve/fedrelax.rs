@@ -152,7 +152,7 @@ impl How<'_> {
 }
 
 /// `row <- sum_j A_ij w_j / sum_j A_ij`; a node that is not coupled keeps its own.
-fn mean_of_neighbours(problem: &Problem, node: usize, w: &Matrix, row: &mut [f64]) {
+pub fn mean_of_neighbours(problem: &Problem, node: usize, w: &Matrix, row: &mut [f64]) {
     if !problem.is_coupled(node) {
         return row.copy_from_slice(w.row(node));
     }

@@ -10,6 +10,8 @@
 //! the rounds. `eta = 1` and `rho = 1` give the method of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
 //! (edges to nodes), so they can run in different processes.
 
+use std::borrow::Borrow;
+
 use super::judge::Sight;
 use super::layout::Layout;
 use crate::loss::Prepared;
@@ -18,9 +20,10 @@ use crate::parallel::{BLOCK, for_blocks, for_blocks2, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
-/// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a [`Layout`].
-pub struct PrimalDual<'p> {
-    problem: &'p Problem,
+/// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a [`Layout`]. The problem is
+/// borrowed or owned: `P` is `&Problem` or `Box<Problem>`.
+pub struct PrimalDual<P> {
+    problem: P,
     layout: Layout,
     w: Matrix,
     u: Matrix,
@@ -43,22 +46,33 @@ pub struct Snapshot {
     u: Matrix,
 }
 
-impl<'p> PrimalDual<'p> {
+impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
     /// Starts from `w` and `u` with step ratio `eta` and relaxation `rho`; proximal steps of losses are `exact`, or those of
     /// quadratics above them.
-    pub fn new(problem: &'p Problem, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
-        let layout = Layout::new(problem.graph());
+    pub fn new(problem: P, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
+        let layout = Layout::new(problem.borrow().graph());
+        Self::laid_out(problem, layout, w, u, eta, rho, exact)
+    }
+
+    /// The same with exact steps and rows left in the order of nodes and edges, for those who read and write them one by one.
+    pub fn in_order(problem: P, w: &Matrix, u: &Matrix, eta: f64, rho: f64) -> Self {
+        let layout = Layout::in_order(problem.borrow().graph());
+        Self::laid_out(problem, layout, w, u, eta, rho, true)
+    }
+
+    fn laid_out(problem: P, layout: Layout, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
+        let at: &Problem = problem.borrow();
         let w = Layout::place(w, &layout.node);
         let mut state = PrimalDual {
-            problem,
             over: w.clone(),
             w,
             u: Layout::place(u, &layout.edge),
             eta,
             tau: Vec::new(),
-            weight: layout.edge.iter().map(|&e| problem.edge_weights()[e as usize]).collect(),
+            weight: layout.edge.iter().map(|&e| at.edge_weights()[e as usize]).collect(),
             prepared: Prepared::default(),
-            scratch: Scratch::new(problem.loss().work_len().max(4 * problem.dim()) + BLOCK * problem.dim()),
+            scratch: Scratch::new(at.loss().work_len().max(4 * at.dim()) + BLOCK * at.dim()),
+            problem,
             layout,
             rho,
             exact,
@@ -77,16 +91,47 @@ impl<'p> PrimalDual<'p> {
         Layout::restore(&self.u, &self.layout.edge)
     }
 
+    /// Primal variables in their places.
+    pub fn placed_w(&self) -> &Matrix {
+        &self.w
+    }
+
+    /// Dual variables in their places.
+    pub fn placed_u(&self) -> &Matrix {
+        &self.u
+    }
+
+    /// `2 w+ - w` in its places: what nodes send to their edges.
+    pub fn placed_over(&self) -> &Matrix {
+        &self.over
+    }
+
+    /// The same, writable: a row that was computed elsewhere may be put there before edges update.
+    pub fn placed_over_mut(&mut self) -> &mut Matrix {
+        &mut self.over
+    }
+
+    /// `tau` in its places.
+    pub fn placed_tau(&self) -> &[f64] {
+        &self.tau
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        self.problem.borrow()
+    }
+
     /// The point as the judge wants it, with the flows `prox*(u + sigma D w)`.
     pub fn sight(&self) -> Sight {
-        let (layout, d, sigma) = (&self.layout, self.problem.dim(), self.sigma());
+        let problem: &Problem = self.problem.borrow();
+        let (layout, d, sigma) = (&self.layout, problem.dim(), self.sigma());
         let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
         for_blocks2(flow.as_mut_slice(), &mut y, d, d, |start, flow, y| {
             let places = start..start + flow.len() / d;
             layout.add_differences(start, sigma, &self.w, flow);
             y.copy_from_slice(flow);
             let (edges, weight) = (&layout.edge[places.clone()], &self.weight[places]);
-            self.problem.penalty().prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
+            problem.penalty().prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
         });
         let mut fused = vec![false; flow.rows()];
         for (place, y) in y.chunks_exact(d).enumerate() {
@@ -102,7 +147,7 @@ impl<'p> PrimalDual<'p> {
 
     /// Changes the ratio; factors are computed anew.
     pub fn set_step_ratio(&mut self, eta: f64) {
-        let problem = self.problem;
+        let problem: &Problem = self.problem.borrow();
         self.eta = eta;
         // A node that is not coupled keeps tau = 0 and is never touched.
         let tau = |i: usize| if problem.is_coupled(i) { eta / problem.graph().degree(i) as f64 } else { 0.0 };
@@ -127,7 +172,7 @@ impl<'p> PrimalDual<'p> {
 
     /// `sum_i degree_i |dw_i|^2` and `sum_e |du_e|^2` since a snapshot.
     pub fn travelled(&self, since: &Snapshot) -> (f64, f64) {
-        let d = self.problem.dim();
+        let d = self.w.cols();
         let distance2 = |a: &Matrix, b: &Matrix, p: usize| -> f64 {
             a.row(p).iter().zip(b.row(p)).map(|(a, b)| (a - b) * (a - b)).sum()
         };
@@ -145,7 +190,8 @@ impl<'p> PrimalDual<'p> {
     /// Every node moves against the flow out of it, then towards its own data.
     pub fn update_nodes(&mut self) {
         let (layout, u, tau, prepared, scratch) = (&self.layout, &self.u, &self.tau, &self.prepared, &self.scratch);
-        let (loss, d, rho, exact) = (self.problem.loss(), self.problem.dim(), self.rho, self.exact);
+        let problem: &Problem = self.problem.borrow();
+        let (loss, d, rho, exact) = (problem.loss(), problem.dim(), self.rho, self.exact);
         let cost = d + loss.cost();
         for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, cost, |start, w, over| {
             over.copy_from_slice(w);
@@ -165,11 +211,12 @@ impl<'p> PrimalDual<'p> {
 
     /// Every edge moves along the difference of its ends, then back into the domain of the conjugate.
     pub fn update_edges(&mut self) {
-        if self.problem.lambda() == 0.0 {
+        let problem: &Problem = self.problem.borrow();
+        if problem.lambda() == 0.0 {
             return;
         }
         let (layout, over, weight, scratch) = (&self.layout, &self.over, &self.weight, &self.scratch);
-        let (penalty, d, sigma, rho) = (self.problem.penalty(), self.problem.dim(), self.sigma(), self.rho);
+        let (penalty, d, sigma, rho) = (problem.penalty(), problem.dim(), self.sigma(), self.rho);
         for_blocks(self.u.as_mut_slice(), d, |start, u| {
             let places = start..start + u.len() / d;
             let mut work = scratch.lock();

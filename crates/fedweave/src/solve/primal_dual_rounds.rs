@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// The primal-dual method with its accounts.
 pub struct PrimalDualRounds<'p> {
     problem: &'p Problem,
-    method: PrimalDual<'p>,
+    method: PrimalDual<&'p Problem>,
     balance: Option<StepRatio>,
     /// The models in the order of the nodes, once somebody has asked for them.
     models: OnceLock<Matrix>,

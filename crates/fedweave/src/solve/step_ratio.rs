@@ -5,8 +5,11 @@
 //! change stands in for them. It is a heuristic: changes happen at growing intervals, so that between them the method is
 //! that of a fixed ratio for longer and longer.
 
+use std::borrow::Borrow;
+
 use super::PrimalDual;
 use super::primal_dual::Snapshot;
+use crate::problem::Problem;
 
 pub struct StepRatio {
     last: Snapshot,
@@ -18,12 +21,12 @@ const FIRST_CHANGE: usize = 10;
 const WORTHWHILE: f64 = 1.2;
 
 impl StepRatio {
-    pub fn new(method: &PrimalDual) -> Self {
+    pub fn new(method: &PrimalDual<impl Borrow<Problem> + Sync>) -> Self {
         StepRatio { last: method.snapshot(), next: FIRST_CHANGE }
     }
 
     /// To be called after every iteration.
-    pub fn after(&mut self, iteration: usize, method: &mut PrimalDual) {
+    pub fn after(&mut self, iteration: usize, method: &mut PrimalDual<impl Borrow<Problem> + Sync>) {
         if iteration < self.next {
             return;
         }

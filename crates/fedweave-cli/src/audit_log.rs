@@ -1,0 +1,40 @@
+//! `fedweave audit-log verify`: has anybody changed the log?
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use fedweave_node::event_log::verify;
+
+use crate::{Exit, say};
+
+/// The event log of a part
+#[derive(Subcommand)]
+pub enum AuditCommand {
+    /// Follow the chain of digests from the first line to the last
+    Verify {
+        /// The log: events.jsonl in the state folder of a part
+        log: PathBuf,
+        /// A head noted earlier: the log must still contain it
+        #[arg(long, value_name = "DIGEST")]
+        head: Option<String>,
+    },
+}
+
+pub fn run(command: &AuditCommand) -> Result<Exit> {
+    let AuditCommand::Verify { log, head } = command;
+    let chain = verify(log)?;
+    if let Some(head) = head {
+        let text = std::fs::read_to_string(log)?;
+        let is_digest = head.len() == 64 && head.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_digest || !text.contains(&format!(",\"hash\":\"{head}\"}}")) {
+            bail!(
+                "{}: the head {head} is not in it: lines at the end were removed, or it is another log",
+                log.display()
+            );
+        }
+    }
+    let torn = if chain.torn { "; the last line was torn by a crash" } else { "" };
+    say(&format!("{}: {} lines, unbroken{torn}\nhead {}", log.display(), chain.lines, chain.head))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,132 @@
+//! What stands in `node.toml`, before it is understood.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::RawConfig;
+
+/// The file of one part. Paths are relative to the folder of the file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawNode {
+    /// Name of the part, as in its certificate.
+    pub name: String,
+    /// `host:port` to listen on.
+    pub listen: String,
+    /// Folder for checkpoints, the event log and the result.
+    pub state: PathBuf,
+    /// Loopback address for metrics and `fedweave status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
+    /// Certificates; without them the part may only run on loopback addresses, and must be told so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificates: Option<RawCertificates>,
+    /// What all parts agree on.
+    pub federation: RawFederation,
+    /// Patience with silent neighbours.
+    #[serde(default)]
+    pub silence: RawSilence,
+    /// Data and model: the flags of `fedweave fit`.
+    pub model: RawConfig,
+    /// Neighbouring parts.
+    #[serde(default, rename = "neighbour")]
+    pub neighbours: Vec<RawNeighbour>,
+    /// Edges that touch nodes of this part.
+    #[serde(default, rename = "edge")]
+    pub edges: Vec<RawEdge>,
+}
+
+/// Certificates of a part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawCertificates {
+    /// The authority's certificate.
+    pub authority: PathBuf,
+    /// The part's own.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The revocation list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<PathBuf>,
+}
+
+/// What all parts agree on: frames of a part that differs are refused.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawFederation {
+    /// Number of parts; a bound on how far apart two of them can be.
+    pub parts: u32,
+    /// Number of rounds, at most.
+    pub rounds: u64,
+    /// Stop when the largest residual of the network is at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// No two parts are farther apart than so many steps [default: parts - 1].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diameter: Option<u32>,
+    /// primal-dual, fedgd, fedrelax or async-fedgd [default: primal-dual].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// primal-dual: ratio of primal to dual steps [default: 1].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_ratio: Option<f64>,
+    /// primal-dual: relaxation [default: 1.8].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relaxation: Option<f64>,
+    /// fedgd, async-fedgd: step; one over the largest curvature of all nodes and pulls never diverges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
+    /// async-fedgd: a part may be so many rounds ahead of its neighbours [default: 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staleness: Option<u64>,
+    /// multinomial: number of classes; labels are then 0, 1, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<usize>,
+    /// node-weight rows: what a unit of row weight counts, e.g. one over the mean number of rows of a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_unit: Option<f64>,
+}
+
+/// What to do about silent neighbours.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RawSilence {
+    /// wait, continue or stop [default: wait].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// A neighbour is dead after so many seconds without a link [default: 30].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dead_after_seconds: Option<f64>,
+    /// A frame is sent again after so many milliseconds, then at growing intervals [default: 100].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<u64>,
+}
+
+/// A neighbouring part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawNeighbour {
+    /// Its name, as in its certificate.
+    pub name: String,
+    /// `host:port` to dial; one end of every pair must have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+}
+
+/// An edge from a node of this part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawEdge {
+    /// A node of this part.
+    pub node: String,
+    /// The node at the other side.
+    pub neighbour: String,
+    /// The part that holds it [default: this one].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Its weight [default: 1].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}

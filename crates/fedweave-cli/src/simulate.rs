@@ -1,0 +1,166 @@
+//! `fedweave simulate`: federations in virtual time, where a seed decides everything that goes wrong.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use fedweave_node::simulator::{Failure, Limits, Scene, Tally, simulate, simulate_liars};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::progress::{catch_interrupts, interrupted, use_threads};
+use crate::{Exit, say};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fedweave simulate --seeds 10000
+      20 parts, 300 rounds, up to 30 % of frames lost, 50 % doubled, 50 crashes a run: every run must end with the
+      bits of the solver on one machine
+
+  fedweave simulate --seed 1234
+      one run again, with what happened in it
+
+  fedweave simulate --liars --seeds 2000
+      up to a fifth of the nodes lie: honest models must stay within the bound
+
+Exit codes: 0 every seed passed, 1 some failed (each is printed with its seed), 2 bad input or failure, 130 interrupted.";
+
+/// Networks that seeds choose from.
+const SCENES: u64 = 48;
+/// Failures told one by one.
+const TOLD: usize = 20;
+
+/// Federations in virtual time, where a seed decides everything that goes wrong
+#[derive(Args)]
+pub struct SimulateArgs {
+    /// Number of seeds, from the first one on
+    #[arg(long, default_value_t = 1_000, conflicts_with = "seed")]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0, conflicts_with = "seed")]
+    first: u64,
+    /// Run this seed alone
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Neighbours lie, instead of bits being compared
+    #[arg(long)]
+    liars: bool,
+    /// Largest share of frames lost
+    #[arg(long, default_value_t = Limits::default().loss)]
+    loss: f64,
+    /// Largest share of frames doubled
+    #[arg(long, default_value_t = Limits::default().duplication)]
+    duplication: f64,
+    /// Most crashes in a run
+    #[arg(long, default_value_t = Limits::default().crashes)]
+    crashes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Number of threads; all cores if not given
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+pub fn run(args: &SimulateArgs) -> Result<Exit> {
+    for (flag, share) in [("--loss", args.loss), ("--duplication", args.duplication)] {
+        ensure!((0.0..1.0).contains(&share), "{flag} {share}: must be at least 0 and below 1");
+    }
+    use_threads(args.threads);
+    catch_interrupts();
+    let (first, count) = args.seed.map_or((args.first, args.seeds), |seed| (seed, 1));
+    ensure!(count > 0, "--seeds 0: nothing to run");
+    first.checked_add(count).context("--first and --seeds together are too large")?;
+    let limits = Limits { loss: args.loss, duplication: args.duplication, crashes: args.crashes, ..Default::default() };
+    let scenes = if args.liars { Vec::new() } else { scenes(first, count)? };
+    let bar = progress(count);
+    let started = Instant::now();
+    let (sum, failures) = (Mutex::new((0, Tally::default())), Mutex::new(Vec::new()));
+    // One by one, so that a slow one does not hold up its neighbours in the list.
+    (0..count as usize).into_par_iter().with_max_len(1).for_each(|k| {
+        let seed = first + k as u64;
+        if interrupted() {
+            return;
+        }
+        let outcome = match args.liars {
+            true => simulate_liars(seed),
+            false => simulate(&scenes[(seed % SCENES) as usize % scenes.len()], &limits, seed),
+        };
+        match outcome {
+            Ok(tally) => add(&mut sum.lock().unwrap_or_else(|e| e.into_inner()), &tally),
+            Err(failure) => failures.lock().unwrap_or_else(|e| e.into_inner()).push(failure),
+        }
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    let (passed, tally) = sum.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut failures = failures.into_inner().unwrap_or_else(|e| e.into_inner());
+    failures.sort_by_key(|f| f.seed);
+    report(args, passed, &tally, &failures, started.elapsed().as_secs_f64())?;
+    Ok(match (failures.is_empty(), interrupted()) {
+        (_, true) => Exit::Interrupted,
+        (true, false) => Exit::Done,
+        (false, false) => Exit::Unfinished,
+    })
+}
+
+/// The networks that these seeds need; one seed needs one.
+fn scenes(first: u64, count: u64) -> Result<Vec<Scene>> {
+    let wanted: Vec<u64> = if count == 1 { vec![first % SCENES] } else { (0..SCENES).collect() };
+    Ok(wanted.into_par_iter().map(Scene::standard).collect::<fedweave_node::Result<Vec<_>>>()?)
+}
+
+fn add((passed, sum): &mut (u64, Tally), tally: &Tally) {
+    *passed += 1;
+    sum.events += tally.events;
+    sum.frames += tally.frames;
+    sum.lost += tally.lost;
+    sum.doubled += tally.doubled;
+    sum.crashes += tally.crashes;
+    sum.damaged += tally.damaged;
+    sum.elapsed_ms = sum.elapsed_ms.max(tally.elapsed_ms);
+}
+
+fn report(args: &SimulateArgs, passed: u64, tally: &Tally, failures: &[Failure], seconds: f64) -> Result<()> {
+    if args.json {
+        let failed: Vec<_> = failures
+            .iter()
+            .map(|f| json!({"seed": f.seed, "at_ms": f.at_ms, "part": f.part, "what": f.what}))
+            .collect();
+        return say(&serde_json::to_string_pretty(&json!({
+            "passed": passed, "failed": failed, "events": tally.events, "frames": tally.frames, "lost": tally.lost,
+            "doubled": tally.doubled, "crashes": tally.crashes, "checkpoints_damaged": tally.damaged,
+            "longest_ms": tally.elapsed_ms, "seconds": seconds,
+        }))?);
+    }
+    for failure in failures.iter().take(TOLD) {
+        say(&format!("FAILED {failure}"))?;
+    }
+    if let Some(first) = failures.first() {
+        let liars = if args.liars { " --liars" } else { "" };
+        say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;
+    }
+    let promise = match args.liars {
+        true => "honest models within the bound",
+        false => "the bits of one machine",
+    };
+    say(&format!("{passed} seed(s) ended with {promise}, in {seconds:.1} s"))?;
+    say(&format!(
+        "{} frames: {} lost, {} doubled; {} crashes, {} checkpoints damaged; the longest run took {:.1} s of virtual time",
+        tally.frames,
+        tally.lost,
+        tally.doubled,
+        tally.crashes,
+        tally.damaged,
+        tally.elapsed_ms as f64 / 1e3
+    ))
+}
+
+fn progress(count: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("simulating [{bar:30}] {pos}/{len} seeds · {elapsed} · {eta} left");
+    bar.set_style(style.expect("a fixed template").progress_chars("=> "));
+    bar
+}

@@ -1,0 +1,94 @@
+//! `fedweave status`: where running parts stand.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use comfy_table::Table;
+use fedweave_node::metrics::{Snapshot, ask};
+
+use crate::config::read_toml;
+use crate::node::RawNode;
+use crate::{Exit, say};
+
+/// Where running parts stand
+#[derive(Args)]
+pub struct StatusArgs {
+    /// Files of parts (node.toml), folders of `fedweave up --work`, or addresses of metrics
+    #[arg(required = true, value_name = "PART")]
+    parts: Vec<String>,
+    /// Print one JSON list instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &StatusArgs) -> Result<Exit> {
+    let mut addresses = Vec::new();
+    for part in &args.parts {
+        addresses.extend(addresses_of(part)?);
+    }
+    let answers: Vec<_> = addresses.iter().map(|(name, address)| (name, address, ask(*address))).collect();
+    let silent = answers.iter().filter(|(.., answer)| answer.is_err()).count();
+    if args.json {
+        let known: Vec<&Snapshot> = answers.iter().filter_map(|(.., answer)| answer.as_ref().ok()).collect();
+        say(&serde_json::to_string(&known)?)?;
+    } else {
+        let mut table = Table::new();
+        table.load_preset(comfy_table::presets::NOTHING);
+        table.set_header(["part", "state", "round", "residual", "round time", "neighbours up", "sent", "received"]);
+        for (name, _, answer) in &answers {
+            match answer {
+                Ok(snapshot) => table.add_row(row(snapshot)),
+                Err(error) => table.add_row([name.to_string(), format!("no answer ({error})")]),
+            };
+        }
+        say(&table.to_string())?;
+    }
+    Ok(if silent == 0 { Exit::Done } else { Exit::Unfinished })
+}
+
+fn row(s: &Snapshot) -> Vec<String> {
+    let down: Vec<&str> = s.neighbours.iter().filter(|n| !n.up).map(|n| n.name.as_str()).collect();
+    let up = match down.is_empty() {
+        true => format!("all {}", s.neighbours.len()),
+        false => format!("{} of {}, not {}", s.neighbours.len() - down.len(), s.neighbours.len(), down.join(", ")),
+    };
+    let sum = |of: fn(&fedweave_node::metrics::NeighbourSnapshot) -> u64| s.neighbours.iter().map(of).sum::<u64>();
+    vec![
+        s.name.clone(),
+        s.state.clone(),
+        s.round.to_string(),
+        s.residual.map_or("-".into(), |r| format!("{r:.1e}")),
+        s.round_seconds.map_or("-".into(), |(median, _)| format!("{:.2} ms", median * 1e3)),
+        up,
+        format!("{} B", sum(|n| n.sent.1)),
+        format!("{} B", sum(|n| n.received.1)),
+    ]
+}
+
+/// Names and addresses behind a word of the command line.
+fn addresses_of(part: &str) -> Result<Vec<(String, SocketAddr)>> {
+    if let Ok(address) = part.parse() {
+        return Ok(vec![(part.into(), address)]);
+    }
+    let path = Path::new(part);
+    if !path.is_dir() {
+        return Ok(vec![address_in(path)?]);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(path)?.flatten().map(|e| e.path().join("node.toml")).collect();
+    files.push(path.join("node.toml"));
+    files.retain(|file| file.is_file());
+    files.sort();
+    if files.is_empty() {
+        bail!("{part}: no node.toml in it or in its folders");
+    }
+    files.iter().map(|file| address_in(file)).collect()
+}
+
+fn address_in(path: &Path) -> Result<(String, SocketAddr)> {
+    let raw: RawNode = read_toml(path, "see docs/guide/federation.md")?;
+    let none = || anyhow!("{}: no `metrics` address, so it cannot be asked", path.display());
+    let address = raw.metrics.as_deref().ok_or_else(none)?;
+    Ok((raw.name, address.parse().with_context(|| format!("{}: metrics = \"{address}\"", path.display()))?))
+}

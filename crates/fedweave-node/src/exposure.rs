@@ -1,0 +1,51 @@
+//! Whose data a neighbour could find out. Models are sent as they are: the only neighbour of a node with the squared loss knows
+//! `X'X` and `X'y` after `d + 1` rounds, and with few rows these are close to the rows. See `docs/threat-model.md`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::plan::Plan;
+
+/// A node whose data is easy to find out for neighbours held elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exposure {
+    /// The node.
+    pub node: String,
+    /// Its only neighbour, if it has only one.
+    pub only_neighbour: Option<String>,
+    /// Its rows.
+    pub rows: usize,
+    /// Parameters of its model.
+    pub dim: usize,
+}
+
+impl fmt::Display for Exposure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Exposure { node, only_neighbour, rows, dim } = self;
+        write!(f, "node `{node}` is exposed: ")?;
+        if let Some(neighbour) = only_neighbour {
+            write!(f, "`{neighbour}` is its only neighbour and can solve for its data")?;
+        }
+        if *rows < 2 * dim {
+            let and = if only_neighbour.is_some() { "; " } else { "" };
+            write!(f, "{and}{rows} row(s) for {dim} parameters are few")?;
+        }
+        write!(f, "; no privacy mechanism is on")
+    }
+}
+
+/// The nodes of a part that send their models elsewhere and have one neighbour only, or fewer than `2 d` rows.
+pub fn exposure(plan: &Plan) -> Vec<Exposure> {
+    let dim = plan.data.dim();
+    let of_node = |(k, node): (usize, &String)| {
+        let rows = plan.data.rows(k).len();
+        let touches = |e: &&crate::plan::PlanEdge| e.node == *node || e.neighbour == *node;
+        let other = |e: &crate::plan::PlanEdge| if e.node == *node { e.neighbour.clone() } else { e.node.clone() };
+        let neighbours: BTreeSet<String> = plan.edges.iter().filter(touches).map(other).collect();
+        let crosses = plan.edges.iter().any(|e| e.node == *node && e.peer.is_some());
+        let only_neighbour = neighbours.first().filter(|_| neighbours.len() == 1).cloned();
+        let exposed = crosses && rows > 0 && (only_neighbour.is_some() || rows < 2 * dim);
+        exposed.then(|| Exposure { node: node.clone(), only_neighbour, rows, dim })
+    };
+    plan.nodes.iter().enumerate().filter_map(of_node).collect()
+}

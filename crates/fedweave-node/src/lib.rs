@@ -1,0 +1,29 @@
+//! The federation: every part keeps its data, the network returns the same answer as one machine, bit for bit.
+//!
+//! A [`Part`] is a state machine without clock, socket, thread or random source: [`Event`]s in, [`Effect`]s out. Whoever
+//! drives it hands over frames, makes checkpoints durable and tells the time.
+
+pub mod certs;
+pub mod checkpoint;
+pub mod error;
+pub mod event_log;
+pub mod exposure;
+pub mod ground;
+mod hash;
+pub mod in_process;
+mod kernel;
+pub mod metrics;
+pub mod network;
+pub mod part;
+pub mod plan;
+pub mod run;
+pub mod simulator;
+pub mod transport;
+pub mod wire;
+
+pub use checkpoint::{FileStore, Store};
+pub use error::{Error, Result};
+pub use exposure::{Exposure, exposure};
+pub use network::Network;
+pub use part::{Effect, Event, Note, Outcome, Part, PeerStatus, Reason, State, Status};
+pub use plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};

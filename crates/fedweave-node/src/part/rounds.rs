@@ -1,0 +1,205 @@
+//! Rounds: beginning, completing, deciding together when to stop.
+//!
+//! Convergence is decided without a centre. Every `diameter + 1` rounds an epoch begins with the residual of that round;
+//! frames carry the largest one heard of, and after `diameter` more rounds everybody knows the same maximum and decides the
+//! same.
+
+use fedweave::Matrix;
+
+use super::mutant::Mutant;
+use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
+use crate::error::Result;
+use crate::ground::Ground;
+use crate::kernel::kernel;
+
+/// Rounds done in one go when nobody has to be waited for.
+const ROUNDS_PER_EVENT: usize = 256;
+
+impl Part {
+    /// Completes rounds as long as all rows are there.
+    pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) {
+        self.more = false;
+        for _ in 0..ROUNDS_PER_EVENT {
+            if self.state != State::Waiting || !self.is_ready() {
+                return;
+            }
+            self.complete_round(effects);
+        }
+        self.more = self.state == State::Waiting && self.is_ready();
+    }
+
+    fn is_ready(&self) -> bool {
+        let round = self.done + 1;
+        if self.is(Mutant::NoDedup) {
+            return self.has_enough_arrivals();
+        }
+        (0..self.peers.len()).all(|k| !self.peers[k].counts(round) || self.has_rows(k, round))
+    }
+
+    /// Makes the rows of the next round, makes the state durable, and sends them.
+    pub(super) fn begin_round(&mut self, effects: &mut Vec<Effect>) {
+        self.state = State::Waiting;
+        let saved = Effect::Persist(self.save());
+        let round = self.done + 1;
+        self.kernel.begin();
+        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.ground.own);
+        if !self.boundary.is_finite(round) {
+            return self.finish(Reason::Diverged, effects);
+        }
+        let late = self.is(Mutant::CheckpointAfterSend);
+        if !late {
+            effects.push(saved.clone());
+        }
+        for k in 0..self.peers.len() {
+            if self.peers[k].counts(round) {
+                self.send_rows(k, round, effects);
+                (self.peers[k].interval, self.peers[k].retry_at) =
+                    (self.plan.patience.retry_ms, self.now.saturating_add(self.plan.patience.retry_ms));
+            }
+        }
+        if late {
+            effects.push(saved);
+        }
+    }
+
+    fn complete_round(&mut self, effects: &mut Vec<Effect>) {
+        let (round, d) = (self.done + 1, self.dim);
+        let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
+        let (kernel, in_step) = (&mut self.kernel, !self.plan.method.is_async());
+        let mut heard = 0.0f64;
+        for (peer, ghosts) in self.peers.iter().zip(&self.ground.receives).filter(|_| in_step) {
+            if !peer.counts(round) {
+                continue;
+            }
+            let inbox = peer.inbox(round);
+            heard = heard.max(inbox.residual);
+            for (&ghost, row) in ghosts.iter().zip(inbox.numbers().chunks_exact(d)) {
+                let place = kernel.incoming(ghost as usize);
+                place.copy_from_slice(row);
+                if wrong_sign && self.plan.name < peer.name {
+                    place.iter_mut().for_each(|x| *x = -*x);
+                }
+            }
+        }
+        kernel.complete();
+        if self.is(Mutant::DualFromWire) {
+            self.take_duals_from_wire();
+        }
+        self.done = round;
+        self.forget_arrivals();
+        let stop = self.decide(heard, effects);
+        match stop {
+            Some(reason) => self.finish(reason, effects),
+            None => {
+                self.recount();
+                self.begin_round(effects);
+            }
+        }
+    }
+
+    /// The reason to stop after this round, if there is one.
+    fn decide(&mut self, heard: f64, effects: &mut Vec<Effect>) -> Option<Reason> {
+        let (round, stop) = (self.done, self.plan.stop);
+        let mut reason = None;
+        if let Some(tolerance) = stop.tolerance {
+            let epoch = self.epoch();
+            self.epoch_max = match round % epoch {
+                0 => self.kernel.residual(),
+                _ => self.epoch_max.max(heard),
+            };
+            let last = if self.is(Mutant::DecidesTooSoon) { epoch / 2 } else { epoch - 1 };
+            if round % epoch == last {
+                self.residual = self.epoch_max;
+                if self.residual.is_finite() && !self.peers.is_empty() {
+                    let note = Note::NetworkResidual { round: round - last, residual: self.residual };
+                    effects.push(Effect::Note(note));
+                }
+                reason = (self.residual <= tolerance).then_some(Reason::Converged);
+            }
+        }
+        if self.leaving {
+            reason = reason.or(Some(Reason::Left));
+        }
+        let finished =
+            |p: &super::Peer| p.counts(round) && p.until.is_none() && p.finished.is_some_and(|last| last <= round);
+        if self.peers.iter().any(finished) {
+            reason = reason.or((round < stop.rounds_max).then_some(Reason::PeerFinished));
+        }
+        reason.or((round >= stop.rounds_max).then_some(Reason::RoundLimit))
+    }
+
+    /// Rounds from one decision to the next.
+    pub(super) fn epoch(&self) -> u64 {
+        if self.peers.is_empty() { 1 } else { u64::from(self.plan.stop.diameter) + 1 }
+    }
+
+    pub(super) fn finish(&mut self, reason: Reason, effects: &mut Vec<Effect>) {
+        self.state = State::Finished;
+        self.told = true;
+        self.reason = Some(reason);
+        effects.push(Effect::Persist(self.save()));
+        for k in 0..self.peers.len() {
+            self.send_finished(k, effects);
+        }
+        effects.push(Effect::Note(Note::Finished { round: self.done, reason }));
+        effects.push(Effect::Done(Box::new(self.outcome(reason))));
+    }
+
+    /// The end, as it stands.
+    pub(super) fn outcome(&self, reason: Reason) -> Outcome {
+        Outcome { reason, round: self.done, residual: self.residual, models: self.models(), flows: self.flows() }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = Saved {
+            done: self.done,
+            reason: self.reason,
+            epoch_max: self.epoch_max,
+            residual: self.residual,
+            counts: self.peers.iter().map(|p| (p.from, p.until)).collect(),
+            w: self.models(),
+            u: self.flows(),
+            sent: self.boundary.sent.clone(),
+        };
+        saved.to_bytes(&self.plan, self.sizes())
+    }
+
+    /// Neighbours come and go between rounds: the problem is built anew with those that count in the next one.
+    fn recount(&mut self) {
+        let (now, next) = (self.done, self.done + 1);
+        if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_ground(next) {
+            return;
+        }
+        let (w, u) = (self.models(), self.flows());
+        self.rebuild(w, &u).expect("a plan that was checked stays right with fewer neighbours");
+    }
+
+    fn has_right_ground(&self, round: u64) -> bool {
+        self.peers.iter().zip(&self.ground.receives).all(|(p, rows)| p.counts(round) != rows.is_empty())
+    }
+
+    /// The problem with the peers that count in the next round, from models of the plan's nodes and flows of its edges.
+    pub(super) fn rebuild(&mut self, models: Matrix, flows: &Matrix) -> Result<()> {
+        let next = self.done + 1;
+        let counted: Vec<bool> = self.peers.iter().map(|p| p.counts(next)).collect();
+        let (ground, problem) = Ground::build(&self.plan, |k| counted[k])?;
+        let mut w = Matrix::zeros(problem.nodes(), self.dim);
+        let mut u = Matrix::zeros(problem.graph().edges(), self.dim);
+        for (k, &i) in ground.own.iter().enumerate() {
+            w.row_mut(i as usize).copy_from_slice(models.row(k));
+        }
+        for (k, e) in ground.edges.iter().enumerate() {
+            if let Some(e) = e {
+                u.row_mut(*e as usize).copy_from_slice(flows.row(k));
+            }
+        }
+        self.kernel = kernel(&self.plan, &ground, problem, Some((w, u)));
+        for (peer, rows) in self.peers.iter_mut().zip(&ground.receives) {
+            if peer.len != rows.len() * self.dim {
+                peer.clear(rows.len() * self.dim);
+            }
+        }
+        self.ground = ground;
+        Ok(())
+    }
+}

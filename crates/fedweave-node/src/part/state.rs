@@ -1,0 +1,158 @@
+//! The state of a part as bytes: what a checkpoint holds. Everything little-endian; wrong lengths and other plans are
+//! refused, numbers that are not finite too.
+//!
+//! ```text
+//! "FWPART1\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
+//! sizes: nodes, edges, parameters, peers, boundary nodes, rounds kept                      8 bytes each
+//! per peer: first and last round that count
+//! models | flows | per kept round: round, residual, rows
+//! ```
+
+use std::collections::VecDeque;
+
+use fedweave::Matrix;
+
+use super::boundary::{ROUNDS_KEPT, Sent};
+use super::note::Reason;
+use crate::error::{Error, Result};
+use crate::hash::Fnv;
+use crate::plan::Plan;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"FWPART1\0");
+const NONE: u64 = u64::MAX;
+
+/// A state between two rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Saved {
+    /// Rounds done.
+    pub done: u64,
+    /// Set at the end.
+    pub reason: Option<Reason>,
+    /// The largest residual heard of in this epoch.
+    pub epoch_max: f64,
+    /// The largest residual of the network, as last computed.
+    pub residual: f64,
+    /// For each peer: first and last round that count.
+    pub counts: Vec<(u64, Option<u64>)>,
+    /// Models, a row per node of the plan.
+    pub w: Matrix,
+    /// Flows, a row per edge of the plan.
+    pub u: Matrix,
+    /// What was sent, oldest first.
+    pub sent: VecDeque<Sent>,
+}
+
+/// The sizes that a plan implies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Parameters of a node.
+    pub dim: usize,
+    /// Boundary nodes.
+    pub boundary: usize,
+}
+
+const REASONS: [Reason; 6] =
+    [Reason::Converged, Reason::RoundLimit, Reason::PeerLost, Reason::Left, Reason::PeerFinished, Reason::Diverged];
+
+/// Identifies the nodes, edges and peers of a plan.
+pub fn fingerprint(plan: &Plan) -> u64 {
+    let mut hash = Fnv::new().text(&plan.name).word(plan.nodes.len() as u64).word(plan.data.dim() as u64);
+    for name in plan.nodes.iter().chain(&plan.peers) {
+        hash = hash.text(name);
+    }
+    for edge in &plan.edges {
+        let peer = edge.peer.map_or(NONE, |p| u64::from(p.0));
+        hash = hash.text(&edge.node).text(&edge.neighbour).word(edge.weight.to_bits()).word(peer);
+    }
+    hash.finish()
+}
+
+impl Saved {
+    /// The state as bytes.
+    pub fn to_bytes(&self, plan: &Plan, sizes: Sizes) -> Vec<u8> {
+        let rows = self.w.as_slice().len() + self.u.as_slice().len() + sizes.boundary * sizes.dim * self.sent.len();
+        let mut bytes = Vec::with_capacity(8 * (13 + 2 * self.counts.len() + rows + 2 * self.sent.len()));
+        let mut put = |word: u64| bytes.extend(word.to_le_bytes());
+        let reason = self.reason.and_then(|r| REASONS.iter().position(|x| *x == r)).map_or(NONE, |k| k as u64);
+        let head = [MAGIC, plan.federation, fingerprint(plan), self.done, reason];
+        head.into_iter().for_each(&mut put);
+        [self.epoch_max, self.residual].into_iter().for_each(|x| put(x.to_bits()));
+        let sizes = [self.w.rows(), self.u.rows(), sizes.dim, self.counts.len(), sizes.boundary, self.sent.len()];
+        sizes.into_iter().for_each(|n| put(n as u64));
+        self.counts.iter().flat_map(|(from, until)| [*from, until.unwrap_or(NONE)]).for_each(&mut put);
+        self.w.as_slice().iter().chain(self.u.as_slice()).for_each(|x| put(x.to_bits()));
+        for sent in &self.sent {
+            put(sent.round);
+            put(sent.residual.to_bits());
+            sent.rows.iter().for_each(|x| put(x.to_bits()));
+        }
+        bytes
+    }
+
+    /// Reads a state of this plan.
+    pub fn from_bytes(bytes: &[u8], plan: &Plan, sizes: Sizes) -> Result<Self> {
+        let fault = |what| Error::Checkpoint { what };
+        let (words, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() || words.len() < 13 {
+            return Err(fault("it is cut short"));
+        }
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let mut next = || words.next().ok_or(fault("it is cut short"));
+        if next()? != MAGIC {
+            return Err(fault("it does not begin like one of this version"));
+        }
+        if next()? != plan.federation {
+            return Err(fault("it belongs to another federation or other settings"));
+        }
+        if next()? != fingerprint(plan) {
+            return Err(fault("it belongs to other nodes, edges or neighbours"));
+        }
+        let done = next()?;
+        let reason = match next()? {
+            NONE => None,
+            k => Some(*REASONS.get(k as usize).ok_or(fault("it is damaged"))?),
+        };
+        let (epoch_max, residual) = (positive(next()?)?, positive(next()?)?);
+        let expected = [plan.nodes.len(), plan.edges.len(), sizes.dim, plan.peers.len(), sizes.boundary];
+        for size in expected {
+            if next()? != size as u64 {
+                return Err(fault("its sizes are those of another problem"));
+            }
+        }
+        let kept = next()?;
+        let rows = (plan.nodes.len() + plan.edges.len()) * sizes.dim;
+        let boundary = sizes.boundary * sizes.dim;
+        let total = 13 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary);
+        if kept > ROUNDS_KEPT as u64 || 8 * total != bytes.len() {
+            return Err(fault("it is cut short or damaged"));
+        }
+        let mut counts = Vec::with_capacity(plan.peers.len());
+        for _ in 0..plan.peers.len() {
+            counts.push((next()?, Some(next()?).filter(|last| *last != NONE)));
+        }
+        let mut numbers = |len: usize| (0..len).map(|_| finite(next()?)).collect::<Result<Vec<f64>>>();
+        let w = Matrix::from_rows(sizes.dim, numbers(plan.nodes.len() * sizes.dim)?);
+        let u = Matrix::from_rows(sizes.dim, numbers(plan.edges.len() * sizes.dim)?);
+        let mut sent = VecDeque::with_capacity(ROUNDS_KEPT);
+        for _ in 0..kept {
+            let (round, residual) = (next()?, positive(next()?)?);
+            let rows = (0..boundary).map(|_| finite(next()?)).collect::<Result<Vec<f64>>>()?;
+            sent.push_back(Sent { round, residual, rows });
+        }
+        let in_order = sent.iter().zip(sent.iter().skip(1)).all(|(a, b)| a.round.checked_add(1) == Some(b.round));
+        if !in_order || sent.back().is_some_and(|last| last.round != done) || done >= NONE / 4 {
+            return Err(fault("its rounds are out of order"));
+        }
+        Ok(Saved { done, reason, epoch_max, residual, counts, w, u, sent })
+    }
+}
+
+fn finite(word: u64) -> Result<f64> {
+    let x = f64::from_bits(word);
+    if x.is_finite() { Ok(x) } else { Err(Error::Checkpoint { what: "it holds a number that is not finite" }) }
+}
+
+fn positive(word: u64) -> Result<f64> {
+    let x = f64::from_bits(word);
+    if x >= 0.0 { Ok(x) } else { Err(Error::Checkpoint { what: "it holds a residual that cannot be" }) }
+}

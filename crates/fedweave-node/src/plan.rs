@@ -1,0 +1,170 @@
+//! What a part is told before it starts: its nodes and their data, its neighbours, the method, when to stop, and what to do
+//! about neighbours that fall silent. Parts of one federation share everything but data and neighbours.
+
+use fedweave::Dataset;
+use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::penalty::{Norm1, Norm2, NormInf, Penalty, SquaredNorm};
+use serde::{Deserialize, Serialize};
+
+/// A neighbouring part: its position in [`Plan::peers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PeerId(pub u32);
+
+/// Everything a part needs to know.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Name of the part.
+    pub name: String,
+    /// Identifies the federation and its settings; frames and checkpoints of another one are refused.
+    pub federation: u64,
+    /// Its nodes, in byte order.
+    pub nodes: Vec<String>,
+    /// The rows of its nodes, in that order.
+    pub data: Dataset,
+    /// The losses of its nodes, in that order.
+    pub loss: LossSpec,
+    /// Options of the losses; `node_weight` must not depend on rows held elsewhere (see `NodeWeight::resolved`).
+    pub loss_options: LossOptions,
+    /// The penalty on edges.
+    pub penalty: PenaltyKind,
+    /// `lambda`.
+    pub lambda: f64,
+    /// Names of the neighbouring parts; a [`PeerId`] is a position in this list.
+    pub peers: Vec<String>,
+    /// The edges that touch its nodes.
+    pub edges: Vec<PlanEdge>,
+    /// How to minimise.
+    pub method: MethodSpec,
+    /// When to stop.
+    pub stop: StopRule,
+    /// Patience with silent neighbours.
+    pub patience: Patience,
+}
+
+/// An edge, as seen from one of the part's nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanEdge {
+    /// A node of this part.
+    pub node: String,
+    /// The node at the other side.
+    pub neighbour: String,
+    /// The part that holds the other side; none if it is this one.
+    pub peer: Option<PeerId>,
+    /// `A_e`.
+    pub weight: f64,
+}
+
+/// A penalty by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PenaltyKind {
+    /// `|t|_2`.
+    Norm2,
+    /// `|t|_1`.
+    Norm1,
+    /// `|t|_inf`.
+    NormInf,
+    /// `|t|_2^2`.
+    Squared,
+}
+
+impl PenaltyKind {
+    /// The penalty itself.
+    pub fn build(self) -> Box<dyn Penalty> {
+        match self {
+            PenaltyKind::Norm2 => Box::new(Norm2),
+            PenaltyKind::Norm1 => Box::new(Norm1),
+            PenaltyKind::NormInf => Box::new(NormInf),
+            PenaltyKind::Squared => Box::new(SquaredNorm),
+        }
+    }
+
+    /// The penalty of this name, as on the command line.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [PenaltyKind::Norm2, PenaltyKind::Norm1, PenaltyKind::NormInf, PenaltyKind::Squared];
+        all.into_iter().find(|kind| kind.build().name() == name)
+    }
+}
+
+/// How to minimise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum MethodSpec {
+    /// Algorithm 1 of gtv-minimization, all parts in step.
+    PrimalDual {
+        /// Ratio of primal to dual steps; 1 is the paper's.
+        step_ratio: f64,
+        /// Relaxation, between 0 and 2; 1 is the paper's.
+        relaxation: f64,
+    },
+    /// Gradient descent, all parts in step.
+    FedGd {
+        /// The step; `fedweave::solve::safe_step` of the whole network never diverges.
+        step: f64,
+    },
+    /// Block minimisation with the squared penalty, all nodes at once, all parts in step.
+    FedRelax,
+    /// Gradient descent with the squared penalty in which nobody waits for the newest models.
+    AsyncFedGd {
+        /// The step, as for `FedGd`.
+        step: f64,
+        /// A part may be so many rounds ahead of what it last heard of a neighbour.
+        staleness: u64,
+    },
+}
+
+impl MethodSpec {
+    /// Rounds by which a part may be ahead of its neighbours; 0 if parts go in step.
+    pub fn staleness(&self) -> u64 {
+        match self {
+            MethodSpec::AsyncFedGd { staleness, .. } => *staleness,
+            _ => 0,
+        }
+    }
+
+    /// True if parts do not go in step.
+    pub fn is_async(&self) -> bool {
+        matches!(self, MethodSpec::AsyncFedGd { .. })
+    }
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StopRule {
+    /// After so many rounds.
+    pub rounds_max: u64,
+    /// When the largest residual of the network is at most this; none for a fixed number of rounds.
+    pub tolerance: Option<f64>,
+    /// No two parts are farther apart than so many steps from part to part. The number of parts less one always is right; a
+    /// smaller bound decides sooner.
+    pub diameter: u32,
+}
+
+/// What to do about a silent neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patience {
+    /// What to do when its link was down for `dead_after_ms`.
+    pub policy: DeadPolicy,
+    /// How long a link may be down, in milliseconds.
+    pub dead_after_ms: u64,
+    /// Time until a frame is sent again, doubled every time up to sixteen times this, in milliseconds.
+    pub retry_ms: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience { policy: DeadPolicy::Wait, dead_after_ms: 30_000, retry_ms: 100 }
+    }
+}
+
+/// What to do about a dead neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeadPolicy {
+    /// Wait until it returns.
+    #[default]
+    Wait,
+    /// Go on without it, to the optimum of the network that is left.
+    Continue,
+    /// Stop.
+    Stop,
+}

@@ -1,0 +1,281 @@
+//! Runs a part: arrivals become events, effects become frames, checkpoints and lines of the log. All the decisions are the
+//! state machine's; this loop only carries things to and fro.
+
+mod events;
+mod pace;
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub use events::LocalEvent;
+pub use pace::Pace;
+
+use crate::checkpoint::Store;
+use crate::event_log::{EventLog, LogError};
+use crate::metrics::{NeighbourSnapshot, Shared, Snapshot};
+use crate::part::{Effect, Event, Note, Outcome, Part};
+use crate::plan::PeerId;
+use crate::transport::{Arrival, Reason, Refusal, Transport};
+use events::Repeats;
+
+/// Time between ticks of the state machine.
+const TICK: Duration = Duration::from_millis(20);
+/// A neighbour that is not there by then is mentioned in the log.
+const ADMISSION: Duration = Duration::from_secs(3);
+/// How often the snapshot for others is renewed.
+const SHOW: Duration = Duration::from_millis(100);
+/// How often a residual is noted in the log.
+const RESIDUALS_EVERY: Duration = Duration::from_secs(1);
+
+/// What a run needs besides the part.
+pub struct Surroundings<'a> {
+    /// The way to the neighbours.
+    pub transport: &'a mut dyn Transport,
+    /// Where checkpoints go.
+    pub store: &'a mut dyn Store,
+    /// Where events go.
+    pub log: &'a mut EventLog,
+    /// What others may look at.
+    pub shared: &'a Shared,
+    /// Sees every frame that is sent, before encryption.
+    pub witness: Option<&'a mut dyn FnMut(usize, &[u8])>,
+    /// Told what is written into the log about the part.
+    pub tell: &'a mut dyn FnMut(&Note),
+    /// Asked on every tick.
+    pub wish: &'a mut dyn FnMut() -> Wish,
+    /// After the end, neighbours get at most so long to receive the last frames.
+    pub linger: Duration,
+}
+
+/// What the owner of the process wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    GoOn,
+    /// Take leave of the federation for good.
+    Leave,
+    /// Stop now; the checkpoint stays.
+    Stop,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    /// The part is done.
+    Done(Outcome),
+    /// It was stopped, and can be resumed.
+    Stopped,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The log could not be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A checkpoint could not be written: without it nothing may be sent.
+    #[error("the checkpoint cannot be written: {0}")]
+    Checkpoint(String),
+}
+
+/// Runs `part` to its end. `names` are the neighbours, in the order of the plan.
+pub fn run(part: &mut Part, names: &[String], around: Surroundings<'_>) -> Result<(End, Snapshot), RunError> {
+    let mut driver = Driver::new(part, names, around);
+    let end = driver.run()?;
+    let snapshot = driver.show();
+    driver.around.transport.close();
+    Ok((end, snapshot))
+}
+
+struct Driver<'p, 'a> {
+    part: &'p mut Part,
+    around: Surroundings<'a>,
+    started: Instant,
+    snapshot: Snapshot,
+    pace: Pace,
+    repeats: Repeats,
+    effects: Vec<Effect>,
+    outcome: Option<Outcome>,
+    leaving: bool,
+    reported_missing: bool,
+    residual_noted: Option<Instant>,
+}
+
+impl<'p, 'a> Driver<'p, 'a> {
+    fn new(part: &'p mut Part, names: &[String], around: Surroundings<'a>) -> Self {
+        let neighbour = |name: &String| NeighbourSnapshot { name: name.clone(), ..Default::default() };
+        let snapshot = Snapshot {
+            neighbours: names.iter().map(neighbour).collect(),
+            ..around.shared.lock().map(|s| s.clone()).unwrap_or_default()
+        };
+        Driver {
+            part,
+            around,
+            started: Instant::now(),
+            snapshot,
+            pace: Pace::default(),
+            repeats: Repeats::default(),
+            effects: Vec::new(),
+            outcome: None,
+            leaving: false,
+            reported_missing: false,
+            residual_noted: None,
+        }
+    }
+
+    fn run(&mut self) -> Result<End, RunError> {
+        let (mut next_tick, mut next_show) = (Instant::now(), Instant::now());
+        let mut finished: Option<Instant> = None;
+        loop {
+            let now = Instant::now();
+            if now >= next_tick {
+                next_tick = now + TICK;
+                self.handle(Event::Tick { now: now.duration_since(self.started).as_millis() as u64 })?;
+                self.report_missing(now)?;
+                match (self.around.wish)() {
+                    Wish::GoOn => {}
+                    Wish::Stop => {
+                        self.log(&LocalEvent::Stopped)?;
+                        return Ok(End::Stopped);
+                    }
+                    Wish::Leave if !self.leaving => {
+                        self.leaving = true;
+                        self.handle(Event::Leave)?;
+                    }
+                    Wish::Leave => {}
+                }
+            }
+            if now >= next_show {
+                next_show = now + SHOW;
+                self.show();
+            }
+            if self.outcome.is_some() {
+                let since = *finished.get_or_insert(now);
+                if self.part.status().settled || now.duration_since(since) >= self.around.linger {
+                    return Ok(End::Done(self.outcome.take().expect("looked at just now")));
+                }
+            }
+            if self.part.wants_tick() {
+                next_tick = now;
+            }
+            let wait = next_tick.saturating_duration_since(now);
+            if let Some(arrival) = self.around.transport.receive(wait) {
+                self.arrive(arrival)?;
+            }
+        }
+    }
+
+    fn arrive(&mut self, arrival: Arrival) -> Result<(), RunError> {
+        let peer = |place: usize| PeerId(place as u32);
+        match arrival {
+            Arrival::Up(place) => {
+                self.snapshot.neighbours[place].up = true;
+                self.handle(Event::LinkUp(peer(place)))
+            }
+            Arrival::Down(place) => {
+                self.snapshot.neighbours[place].up = false;
+                self.handle(Event::LinkDown(peer(place)))
+            }
+            Arrival::Frame { from, bytes } => {
+                let received = &mut self.snapshot.neighbours[from].received;
+                *received = (received.0 + 1, received.1 + bytes.len() as u64);
+                self.handle(Event::Frame { from: peer(from), bytes: &bytes })
+            }
+            Arrival::Refused(refusal) => self.refused(refusal),
+            Arrival::Warning(what) if self.repeats.is_news(&what) => self.log(&LocalEvent::Warning { what }),
+            Arrival::Warning(_) => Ok(()),
+        }
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> Result<(), RunError> {
+        self.snapshot.refused += 1;
+        // Frames on the way when a session ends are no news.
+        let news = refusal.reason != Reason::NotAdmitted && self.repeats.is_news(&format!("{refusal:?}"));
+        match news {
+            true => self.log(&LocalEvent::Refused { name: refusal.name, reason: refusal.reason }),
+            false => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) -> Result<(), RunError> {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.part.handle(event, &mut effects);
+        for effect in effects.drain(..) {
+            self.carry_out(effect)?;
+        }
+        self.effects = effects;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<(), RunError> {
+        match effect {
+            Effect::Persist(bytes) => {
+                // Every round is made durable once.
+                self.pace.round_done(Instant::now());
+                self.snapshot.checkpoint_bytes += bytes.len() as u64;
+                self.around.store.save(&bytes).map_err(|e| RunError::Checkpoint(e.to_string()))
+            }
+            Effect::Send { to, bytes } => {
+                let place = to.0 as usize;
+                let sent = &mut self.snapshot.neighbours[place].sent;
+                *sent = (sent.0 + 1, sent.1 + bytes.len() as u64);
+                if let Some(witness) = &mut self.around.witness {
+                    witness(place, &bytes);
+                }
+                self.around.transport.send(place, &bytes);
+                Ok(())
+            }
+            Effect::Note(note) => self.note(&note),
+            Effect::Done(outcome) => {
+                self.outcome = Some(*outcome);
+                Ok(())
+            }
+        }
+    }
+
+    /// Residuals come every few rounds: one a second is enough for the log.
+    fn note(&mut self, note: &Note) -> Result<(), RunError> {
+        if matches!(note, Note::NetworkResidual { .. }) {
+            if self.residual_noted.is_some_and(|noted| noted.elapsed() < RESIDUALS_EVERY) {
+                return Ok(());
+            }
+            self.residual_noted = Some(Instant::now());
+        }
+        (self.around.tell)(note);
+        Ok(self.around.log.write(now_ms(), note)?)
+    }
+
+    /// Who is not there after a while is named, once.
+    fn report_missing(&mut self, now: Instant) -> Result<(), RunError> {
+        if self.reported_missing || now.duration_since(self.started) < ADMISSION {
+            return Ok(());
+        }
+        self.reported_missing = true;
+        let missing: Vec<String> =
+            self.snapshot.neighbours.iter().filter(|n| !n.up && n.received.0 == 0).map(|n| n.name.clone()).collect();
+        missing.into_iter().try_for_each(|neighbour| self.log(&LocalEvent::NotAdmitted { neighbour }))
+    }
+
+    fn log(&mut self, event: &LocalEvent) -> Result<(), RunError> {
+        Ok(self.around.log.write(now_ms(), event)?)
+    }
+
+    fn show(&mut self) -> Snapshot {
+        let status = self.part.status();
+        self.snapshot.round = status.round;
+        self.snapshot.residual = status.residual.filter(|r| r.is_finite());
+        self.snapshot.state =
+            serde_json::to_value(status.state).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default();
+        self.snapshot.seconds = self.started.elapsed().as_secs_f64();
+        self.snapshot.round_seconds = self.pace.median_and_max();
+        if let Ok(mut shared) = self.around.shared.lock() {
+            shared.clone_from(&self.snapshot);
+        }
+        self.snapshot.clone()
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+}

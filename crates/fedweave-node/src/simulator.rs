@@ -1,0 +1,66 @@
+//! A federation in one thread and in virtual time, where a seed decides everything that goes wrong: frames lost, doubled,
+//! late and out of order; links cut, in one direction or both; parts that crash, also in the middle of writing a checkpoint,
+//! and come back; parts that pause or are slow.
+//!
+//! Two phases: first faults, then everything heals, and all parts must end. After every event invariants are checked; at the
+//! end the models must have the bits of the solver on one machine.
+
+mod faults;
+mod invariants;
+mod liars;
+mod scene;
+mod store;
+mod world;
+
+use std::fmt;
+
+pub use faults::{Faults, Limits};
+pub use liars::{Liars, Lie, scene_with_liars};
+pub use scene::Scene;
+pub use store::FaultyStore;
+pub use world::{simulate, simulate_liars};
+
+/// What a run was like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Events handled by all parts.
+    pub events: u64,
+    /// Frames sent.
+    pub frames: u64,
+    /// Frames lost, to chance or to a cut link.
+    pub lost: u64,
+    /// Frames delivered twice.
+    pub doubled: u64,
+    /// Crashes.
+    pub crashes: u64,
+    /// Checkpoints torn, lost or damaged.
+    pub damaged: u64,
+    /// Virtual time until all parts were done, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// A run that went wrong. The seed replays it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// Virtual time, in milliseconds.
+    pub at_ms: u64,
+    /// The part that was seen doing it, if it was one.
+    pub part: Option<usize>,
+    /// What went wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: at {} ms", self.seed, self.at_ms)?;
+        if let Some(part) = self.part {
+            write!(f, ", part {part}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Seeds that must pass, bugs that must be found.
+
+use super::world::World;
+use super::*;
+use crate::part::Mutant;
+use crate::plan::{MethodSpec, PenaltyKind};
+
+const SCENES: u64 = 12;
+
+fn scenes() -> Vec<Scene> {
+    (0..SCENES).map(|k| Scene::standard(k).unwrap()).collect()
+}
+
+#[test]
+fn two_hundred_seeds_end_with_the_bits_of_one_machine() {
+    let scenes = scenes();
+    let mut sum = Tally::default();
+    let started = std::time::Instant::now();
+    for seed in 0..200 {
+        let tally = simulate(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+        let tally = tally.unwrap_or_else(|failure| panic!("{failure}"));
+        sum.lost += tally.lost;
+        sum.doubled += tally.doubled;
+        sum.crashes += tally.crashes;
+        sum.damaged += tally.damaged;
+        sum.frames += tally.frames;
+        sum.events += tally.events;
+    }
+    println!("{sum:?} in {:?}", started.elapsed());
+    // The faults did happen.
+    assert!(sum.lost * 20 > sum.frames && sum.doubled * 10 > sum.frames && sum.crashes > 2_000 && sum.damaged > 500);
+}
+
+#[test]
+fn the_seed_decides_everything() {
+    let scene = Scene::standard(1).unwrap();
+    assert_eq!(simulate(&scene, &Limits::default(), 5), simulate(&scene, &Limits::default(), 5));
+    assert_ne!(simulate(&scene, &Limits::default(), 5), simulate(&scene, &Limits::default(), 6));
+}
+
+const MUTANTS: [Mutant; 18] = [
+    Mutant::CheckpointAfterSend,
+    Mutant::StaleRoundAccepted,
+    Mutant::NoDedup,
+    Mutant::WrongSignAtOneEnd,
+    Mutant::DualFromWire,
+    Mutant::NoRetransmission,
+    Mutant::AckTooEarly,
+    Mutant::ResendsNewestRows,
+    Mutant::ForgetsOldRows,
+    Mutant::ForgetsDuals,
+    Mutant::SkipsRoundAfterRestore,
+    Mutant::UpdatesNodesTwice,
+    Mutant::NextRoundOverwrites,
+    Mutant::AnswersFrames,
+    Mutant::LeavesAtOnce,
+    Mutant::DecidesTooSoon,
+    Mutant::BelievesDamagedCheckpoints,
+    Mutant::OverwritesGoodCheckpoint,
+];
+
+#[test]
+fn every_planted_bug_is_found_within_500_seeds() {
+    let scenes = scenes();
+    for mutant in MUTANTS {
+        let found = (0..500).find_map(|seed| {
+            let mut world = World::new(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+            world.mutant = Some(mutant);
+            world.run().err()
+        });
+        let failure = found.unwrap_or_else(|| panic!("{mutant:?} was not found"));
+        println!("{mutant:?}: {failure}");
+    }
+}
+
+#[test]
+fn honest_nodes_stay_near_their_optimum_among_liars() {
+    for seed in 0..40 {
+        simulate_liars(seed).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// Out of step there are no bits to compare, but the optimum is the same.
+#[test]
+fn gradient_descent_out_of_step_comes_near_the_optimum() {
+    for seed in 0..4 {
+        let scene = Scene::trusting(seed, 1_000, |network| {
+            network.penalty = PenaltyKind::Squared;
+            network.loss_options.ridge = 0.2;
+            let step = fedweave::solve::safe_step(&network.problem()?).unwrap();
+            network.method = MethodSpec::AsyncFedGd { step, staleness: 1 + seed % 7 };
+            Ok(())
+        });
+        let scene = scene.unwrap();
+        let limits = Limits { crashes: 10, ..Default::default() };
+        let mut world = World::new(&scene, &limits, seed);
+        world.liars = Some(Liars::new(&scene, vec![None; 20], 0.0).unwrap());
+        world.run().unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}

@@ -1,0 +1,341 @@
+//! The event loop: virtual time, links, crashes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::faults::{Cut, Faults, Incident, Limits};
+use super::invariants::{Memory, check_frame, check_outcome, check_part, rounds_of};
+use super::liars::{Liars, scene_with_liars};
+use super::scene::Scene;
+use super::store::{Damage, FaultyStore};
+use super::{Failure, Tally};
+use crate::checkpoint::Store;
+use crate::part::{Effect, Event, Outcome, Part};
+use crate::plan::PeerId;
+
+/// Time between two ticks of a part.
+const TICK_MS: u64 = 20;
+/// After the faults end, all parts must be done within this time.
+const HEALED_MS: u64 = 120_000;
+/// Delay of a frame when nothing is wrong.
+const CALM_MS: u64 = 1;
+
+/// Runs one seed.
+pub fn simulate(scene: &Scene, limits: &Limits, seed: u64) -> Result<Tally, Failure> {
+    World::new(scene, limits, seed).run()
+}
+
+/// Runs one seed with liars in a network that is otherwise only a little unreliable.
+pub fn simulate_liars(seed: u64) -> Result<Tally, Failure> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(1);
+    let fault = |e: crate::error::Error| Failure { seed, at_ms: 0, part: None, what: e.to_string() };
+    let (scene, liars) = scene_with_liars(&mut random, seed).map_err(fault)?;
+    let limits = Limits { loss: 0.1, duplication: 0.1, crashes: 3, partitions: 1, pauses: 1, ..Default::default() };
+    let mut world = World::new(&scene, &limits, seed);
+    world.liars = Some(liars);
+    world.run()
+}
+
+/// One part and its disk.
+pub(super) struct Seat {
+    /// `None` while it is down.
+    pub part: Option<Part>,
+    pub store: FaultyStore,
+    pub memory: Memory,
+    pub paused_until: u64,
+    pub done: bool,
+    pub outcome: Option<Box<Outcome>>,
+    /// Counts the times it was started.
+    pub life: u32,
+    /// It fails in the middle of its next write.
+    pub fails_in_write: Option<(Option<Damage>, u64)>,
+}
+
+enum What {
+    Deliver { to: usize, from: PeerId, bytes: Vec<u8> },
+    Tick(usize, u32),
+    Incident(Incident),
+    Back(usize),
+}
+
+pub(super) struct World<'s> {
+    scene: &'s Scene,
+    faults: Faults,
+    seed: u64,
+    random: ChaCha8Rng,
+    now: u64,
+    order: u64,
+    queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    /// What happens, by the number in the queue; freed places are used again.
+    what: Vec<Option<What>>,
+    free: Vec<usize>,
+    pub(super) seats: Vec<Seat>,
+    cuts: Vec<(Cut, u64)>,
+    tally: Tally,
+    effects: Vec<Effect>,
+    pub(super) liars: Option<Liars>,
+    #[cfg(test)]
+    pub(super) mutant: Option<crate::part::Mutant>,
+}
+
+impl<'s> World<'s> {
+    pub(super) fn new(scene: &'s Scene, limits: &Limits, seed: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let faults = Faults::draw(&mut random, limits, scene.plans.len());
+        let seat = || Seat {
+            part: None,
+            store: FaultyStore::default(),
+            memory: Memory::default(),
+            paused_until: 0,
+            done: false,
+            outcome: None,
+            life: 0,
+            fails_in_write: None,
+        };
+        World {
+            scene,
+            faults,
+            seed,
+            random,
+            now: 0,
+            order: 0,
+            queue: BinaryHeap::new(),
+            what: Vec::new(),
+            free: Vec::new(),
+            seats: scene.plans.iter().map(|_| seat()).collect(),
+            cuts: Vec::new(),
+            tally: Tally::default(),
+            effects: Vec::new(),
+            liars: None,
+            #[cfg(test)]
+            mutant: None,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Tally, Failure> {
+        for k in 0..self.seats.len() {
+            let start = self.random.random_range(0..50);
+            self.at(start, What::Back(k));
+        }
+        for (at, incident) in std::mem::take(&mut self.faults.incidents) {
+            self.at(at, What::Incident(incident));
+        }
+        while let Some(Reverse((at, _, place))) = self.queue.pop() {
+            self.now = at;
+            if at > self.faults.heal_ms + HEALED_MS {
+                let waiting = (0..self.seats.len()).find(|&k| !self.is_over(k));
+                return Err(self.failure(waiting, "is not done long after all faults ended".into()));
+            }
+            self.free.push(place);
+            if let Some(what) = self.what[place].take() {
+                self.step(what)?;
+            }
+            if (0..self.seats.len()).all(|k| self.is_over(k)) {
+                self.tally.elapsed_ms = self.now;
+                return self.verdict();
+            }
+        }
+        Err(self.failure(None, "nothing happens any more".into()))
+    }
+
+    /// Nobody cares how liars end.
+    fn is_over(&self, k: usize) -> bool {
+        self.seats[k].done || self.liars.as_ref().is_some_and(|liars| liars.lies[k].is_some())
+    }
+
+    /// What there is to say when all are done.
+    fn verdict(&mut self) -> Result<Tally, Failure> {
+        let outcomes: Vec<_> = self.seats.iter_mut().map(|s| s.outcome.take()).collect();
+        match self.liars.as_ref().and_then(|liars| liars.check(&outcomes)) {
+            Some(what) => Err(self.failure(None, what)),
+            None => Ok(self.tally),
+        }
+    }
+
+    fn step(&mut self, what: What) -> Result<(), Failure> {
+        match what {
+            What::Deliver { to, from, bytes } => {
+                let paused = self.seats[to].paused_until;
+                if self.now < paused {
+                    self.at(paused, What::Deliver { to, from, bytes });
+                    return Ok(());
+                }
+                self.handle(to, Event::Frame { from, bytes: &bytes })
+            }
+            What::Tick(k, life) => {
+                let paused = self.seats[k].paused_until;
+                if self.seats[k].part.is_none() || self.seats[k].life != life {
+                    return Ok(());
+                }
+                self.at(paused.max(self.now + TICK_MS), What::Tick(k, life));
+                if self.now < paused {
+                    return Ok(());
+                }
+                self.handle(k, Event::Tick { now: self.now })
+            }
+            What::Incident(incident) => self.strike(incident),
+            What::Back(k) => self.start(k),
+        }
+    }
+
+    fn strike(&mut self, incident: Incident) -> Result<(), Failure> {
+        match incident {
+            Incident::Crash { part, back_after_ms, damage, in_write: true } => {
+                self.seats[part].fails_in_write = Some((damage, back_after_ms));
+            }
+            Incident::Crash { part, back_after_ms, damage, in_write: false } => {
+                if self.seats[part].part.is_some() {
+                    if let Some(damage) = damage {
+                        self.tally.damaged += u64::from(self.seats[part].store.damage(damage));
+                    }
+                    self.crash(part, back_after_ms);
+                }
+            }
+            Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
+            Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
+        }
+        Ok(())
+    }
+
+    fn crash(&mut self, k: usize, back_after_ms: u64) {
+        let seat = &mut self.seats[k];
+        (seat.part, seat.done, seat.paused_until, seat.fails_in_write) = (None, false, 0, None);
+        self.tally.crashes += 1;
+        self.at(self.now + back_after_ms, What::Back(k));
+    }
+
+    /// A part starts, from its checkpoint if there is one.
+    fn start(&mut self, k: usize) -> Result<(), Failure> {
+        if self.seats[k].part.is_some() {
+            return Ok(());
+        }
+        #[cfg(test)]
+        self.seats[k].store.plant(self.mutant);
+        let plan = self.scene.plans[k].clone();
+        let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
+        let part = match &checkpoint {
+            Some(bytes) => Part::restore(plan, bytes),
+            None => Part::new(plan),
+        };
+        #[cfg_attr(not(test), allow(unused_mut))]
+        let mut part = part.map_err(|e| self.failure(Some(k), e.to_string()))?;
+        #[cfg(test)]
+        part.plant(self.mutant);
+        let durable = checkpoint.as_deref().and_then(rounds_of);
+        self.seats[k].memory = Memory { durable, done: part.round(), frame: false };
+        self.seats[k].part = Some(part);
+        self.seats[k].life += 1;
+        for peer in 0..self.scene.plans[k].peers.len() {
+            self.handle(k, Event::LinkUp(PeerId(peer as u32)))?;
+        }
+        self.at(self.now, What::Tick(k, self.seats[k].life));
+        Ok(())
+    }
+
+    fn handle(&mut self, k: usize, event: Event) -> Result<(), Failure> {
+        let mut effects = std::mem::take(&mut self.effects);
+        let seat = &mut self.seats[k];
+        let Some(part) = &mut seat.part else { return Ok(()) };
+        (seat.memory.done, seat.memory.frame) = (part.round(), matches!(event, Event::Frame { .. }));
+        self.tally.events += 1;
+        part.handle(event, &mut effects);
+        let sends = effects.iter().filter(|e| matches!(e, Effect::Send { .. })).count();
+        let wrong = check_part(self.scene, part, self.scene.plans[k].peers.len(), &seat.memory, sends);
+        if let Some(what) = wrong {
+            return Err(self.failure(Some(k), what));
+        }
+        let outcome = effects.drain(..).try_for_each(|effect| self.carry_out(k, effect));
+        effects.clear();
+        self.effects = effects;
+        match outcome {
+            Err(Stop::Crash) => Ok(()),
+            Err(Stop::Failure(failure)) => Err(failure),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn carry_out(&mut self, k: usize, effect: Effect) -> Result<(), Stop> {
+        match effect {
+            Effect::Persist(bytes) => {
+                let seat = &mut self.seats[k];
+                if let Some((damage, back_after_ms)) = seat.fails_in_write.take() {
+                    seat.store.save_torn(&bytes, damage.unwrap_or(Damage::Lost));
+                    self.tally.damaged += 1;
+                    self.crash(k, back_after_ms);
+                    return Err(Stop::Crash);
+                }
+                seat.store.save(&bytes).map_err(|e| Stop::Failure(self.failure(Some(k), e.to_string())))?;
+                self.seats[k].memory.durable = rounds_of(&bytes);
+            }
+            Effect::Send { to, bytes } => {
+                let peer = to.0 as usize;
+                if let Some(what) = check_frame(self.scene, k, peer, &bytes, &self.seats[k].memory) {
+                    return Err(Stop::Failure(self.failure(Some(k), what)));
+                }
+                self.transmit(k, peer, bytes);
+            }
+            Effect::Done(outcome) => {
+                if let Some(what) = check_outcome(self.scene, k, &outcome) {
+                    return Err(Stop::Failure(self.failure(Some(k), what)));
+                }
+                (self.seats[k].done, self.seats[k].outcome) = (true, Some(outcome));
+            }
+            Effect::Note(_) => (),
+        }
+        Ok(())
+    }
+
+    /// Loses, delays and doubles a frame.
+    fn transmit(&mut self, from: usize, peer: usize, bytes: Vec<u8>) {
+        let (to, back) = self.scene.routes[from][peer];
+        self.tally.frames += 1;
+        let bytes = match &mut self.liars {
+            Some(liars) => liars.tell(from, peer, bytes, &mut self.random),
+            None => bytes,
+        };
+        let healed = self.now >= self.faults.heal_ms;
+        if healed {
+            return self.at(self.now + CALM_MS, What::Deliver { to, from: PeerId(back), bytes });
+        }
+        let now = self.now;
+        self.cuts.retain(|(_, until)| *until > now);
+        if self.cuts.iter().any(|(cut, _)| cut.blocks(from, to)) || self.random.random_bool(self.faults.loss) {
+            self.tally.lost += 1;
+            return;
+        }
+        if self.random.random_bool(self.faults.duplication) {
+            self.tally.doubled += 1;
+            let at = self.arrival(from);
+            self.at(at, What::Deliver { to, from: PeerId(back), bytes: bytes.clone() });
+        }
+        let at = self.arrival(from);
+        self.at(at, What::Deliver { to, from: PeerId(back), bytes });
+    }
+
+    fn arrival(&mut self, from: usize) -> u64 {
+        self.now + self.random.random_range(1..=self.faults.delay_ms) + self.faults.slow_ms[from]
+    }
+
+    fn at(&mut self, time: u64, what: What) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.what.push(None);
+            self.what.len() - 1
+        });
+        self.what[place] = Some(what);
+        self.order += 1;
+        self.queue.push(Reverse((time, self.order, place)));
+    }
+
+    fn failure(&self, part: Option<usize>, what: String) -> Failure {
+        Failure { seed: self.seed, at_ms: self.now, part, what }
+    }
+}
+
+enum Stop {
+    Crash,
+    Failure(Failure),
+}

@@ -1,0 +1,312 @@
+//! Who gets in: alice listens and dials, others try. What must be refused is refused within three seconds, and no byte of it
+//! comes out of the transport.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fedweave_node::certs::{Authority, Credentials, Identity, Validity};
+use fedweave_node::transport::{Arrival, Link, Neighbour, Reason, Transport, ZenohTransport};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use tempfile::TempDir;
+use time::{Duration as Span, OffsetDateTime};
+
+/// Refusals must come within this time.
+const LIMIT: Duration = Duration::from_secs(3);
+const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
+
+/// A federation of alice, bob, carol and mallory, and another one whose authority nobody here trusts.
+struct World {
+    folder: TempDir,
+    federation: String,
+}
+
+impl World {
+    fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let mut authority = Authority::init(&folder.path().join("ours"), "ours").unwrap();
+        for name in ["alice", "bob", "carol", "mallory"] {
+            issue(&mut authority, name, Validity::days(1));
+        }
+        let mut other = Authority::init(&folder.path().join("other"), "other").unwrap();
+        issue(&mut other, "bob", Validity::days(1));
+        World { federation: authority.federation().into(), folder }
+    }
+
+    fn ours(&self) -> PathBuf {
+        self.folder.path().join("ours")
+    }
+
+    /// Credentials as the files of `folder` have them, without the checks of an honest part.
+    fn claim(&self, name: &str, folder: &Path, file: &str) -> Credentials {
+        Credentials {
+            identity: Identity { name: name.into(), issue: 1, federation: self.federation.clone() },
+            certificate: folder.join(format!("{file}.pem")),
+            key: folder.join(format!("{file}.key")),
+            authority: self.ours().join("ca.pem"),
+            revoked: Some(self.ours().join("crl.pem")),
+            until: OffsetDateTime::now_utc() + Span::days(1),
+        }
+    }
+
+    fn honest(&self, name: &str) -> Credentials {
+        self.claim(name, &self.ours(), name)
+    }
+
+    /// Alice, with these neighbours (and whom she dials).
+    fn alice(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
+        part(self.honest("alice"), port, neighbours)
+    }
+}
+
+fn issue(authority: &mut Authority, name: &str, validity: Validity) {
+    authority.issue(name, &HOSTS.map(String::from), validity).unwrap();
+}
+
+fn part(credentials: Credentials, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
+    let endpoint = |port: u16| format!("127.0.0.1:{port}");
+    let neighbours: Vec<Neighbour> =
+        neighbours.iter().map(|(n, p)| Neighbour { name: n.to_string(), endpoint: p.map(endpoint) }).collect();
+    ZenohTransport::open(Link::Tls(credentials), &endpoint(port), &neighbours).unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// What comes out of a transport in so much time; the others send to their first neighbour all the while.
+fn listen(to: &mut ZenohTransport, others: &mut [&mut ZenohTransport], time: Duration) -> Vec<Arrival> {
+    let (end, mut seen) = (Instant::now() + time, Vec::new());
+    while Instant::now() < end {
+        seen.extend(to.receive(Duration::from_millis(20)));
+        for other in others.iter_mut() {
+            other.send(0, b"a frame");
+            while other.receive(Duration::ZERO).is_some() {}
+        }
+    }
+    seen
+}
+
+fn nothing_came_in(seen: &[Arrival]) -> bool {
+    !seen.iter().any(|a| matches!(a, Arrival::Up(_) | Arrival::Frame { .. }))
+}
+
+/// Enough to understand a failure.
+fn brief(seen: &[Arrival]) -> &[Arrival] {
+    &seen[..seen.len().min(5)]
+}
+
+fn refused(seen: &[Arrival], name: &str, reason: Reason) -> bool {
+    seen.iter().any(|a| matches!(a, Arrival::Refused(r) if r.name == name && r.reason == reason))
+}
+
+/// A rogue who dials alice as one of her neighbours.
+fn dials(credentials: impl Fn(&World) -> Credentials) {
+    let world = World::new();
+    let (claim, port) = (credentials(&world), free_port());
+    let mut alice = world.alice(port, &[("bob", None), ("carol", None)]);
+    let mut rogue = part(claim, free_port(), &[("alice", Some(port))]);
+    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+}
+
+/// A rogue whom alice dials as bob.
+fn is_dialled(credentials: impl Fn(&World) -> Credentials) {
+    let world = World::new();
+    let port = free_port();
+    let mut rogue = part(credentials(&world), port, &[("alice", None)]);
+    let mut alice = world.alice(free_port(), &[("bob", Some(port))]);
+    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+}
+
+/// Credentials of bob that are good but for the time, in a folder of their own.
+fn bob_at(world: &World, from: i64, until: i64) -> Credentials {
+    let now = OffsetDateTime::now_utc();
+    let mut authority = Authority::open(&world.ours()).unwrap();
+    // The first issue is dialled under; the file is overwritten by the second one, signed for another time.
+    authority.revoke("bob").unwrap();
+    issue(&mut authority, "bob", Validity { from: now + Span::hours(from), until: now + Span::hours(until) });
+    let mut claim = world.honest("bob");
+    claim.identity.issue = 2;
+    claim
+}
+
+#[test]
+fn a_valid_certificate_is_accepted_both_ways() {
+    let world = World::new();
+    let (a, b) = (free_port(), free_port());
+    let mut alice = world.alice(a, &[("bob", Some(b)), ("carol", None)]);
+    let mut bob = part(world.honest("bob"), b, &[("alice", None)]);
+    let mut carol = part(world.honest("carol"), free_port(), &[("alice", Some(a))]);
+    let started = Instant::now();
+    let mut seen = Vec::new();
+    let all = |seen: &[Arrival]| {
+        [0, 1].iter().all(|k| seen.contains(&Arrival::Frame { from: *k, bytes: b"a frame".to_vec() }))
+    };
+    while !all(&seen) && started.elapsed() < 2 * LIMIT {
+        seen.extend(listen(&mut alice, &mut [&mut bob, &mut carol], Duration::from_millis(50)));
+    }
+    assert!(all(&seen), "{:?}", brief(&seen));
+    assert!(seen.contains(&Arrival::Up(0)) && seen.contains(&Arrival::Up(1)));
+    drop(bob);
+    let seen = listen(&mut alice, &mut [], LIMIT);
+    assert!(seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
+}
+
+#[test]
+fn an_expired_certificate_is_refused() {
+    dials(|world| bob_at(world, -48, -1));
+}
+
+#[test]
+fn an_expired_certificate_is_refused_when_dialled() {
+    is_dialled(|world| bob_at(world, -48, -1));
+}
+
+#[test]
+fn a_certificate_that_is_not_yet_valid_is_refused() {
+    dials(|world| bob_at(world, 1, 48));
+}
+
+#[test]
+fn the_certificate_of_another_authority_is_refused() {
+    dials(|world| world.claim("bob", &world.folder.path().join("other"), "bob"));
+}
+
+#[test]
+fn the_certificate_of_another_authority_is_refused_when_dialled() {
+    is_dialled(|world| world.claim("bob", &world.folder.path().join("other"), "bob"));
+}
+
+#[test]
+fn a_self_signed_certificate_is_refused() {
+    dials(|world| {
+        let mut params = rcgen::CertificateParams::new(HOSTS.map(String::from)).unwrap();
+        let name = format!("bob+1@{}", world.federation);
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let folder = world.folder.path().join("self");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("bob.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        std::fs::write(folder.join("bob.key"), key.serialize_pem()).unwrap();
+        world.claim("bob", &folder, "bob")
+    });
+}
+
+#[test]
+fn a_neighbour_cannot_take_the_name_of_another() {
+    // Carol is a neighbour too, and her certificate is good: she may speak as carol only.
+    dials(|world| world.claim("bob", &world.ours(), "carol"));
+}
+
+#[test]
+fn a_neighbour_cannot_answer_for_another_when_dialled() {
+    is_dialled(|world| world.claim("bob", &world.ours(), "mallory"));
+}
+
+#[test]
+fn a_valid_certificate_of_a_stranger_is_refused() {
+    dials(|world| world.honest("mallory"));
+}
+
+#[test]
+fn a_revoked_certificate_is_refused() {
+    dials(|world| {
+        Authority::open(&world.ours()).unwrap().revoke("bob").unwrap();
+        world.honest("bob")
+    });
+}
+
+#[test]
+fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
+    let world = World::new();
+    let port = free_port();
+    let mut alice = world.alice(port, &[("bob", None)]);
+    let mut bob = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
+    let started = Instant::now();
+    while !listen(&mut alice, &mut [&mut bob], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
+        assert!(started.elapsed() < 2 * LIMIT);
+    }
+    Authority::open(&world.ours()).unwrap().revoke("bob").unwrap();
+    let seen = listen(&mut alice, &mut [&mut bob], LIMIT);
+    assert!(refused(&seen, "bob", Reason::Revoked) && seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
+    let seen = listen(&mut alice, &mut [&mut bob], Duration::from_millis(500));
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+}
+
+#[test]
+fn the_same_identity_twice_is_refused_with_a_reason() {
+    let world = World::new();
+    let port = free_port();
+    let mut alice = world.alice(port, &[("bob", None)]);
+    let mut bob = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
+    let started = Instant::now();
+    while !listen(&mut alice, &mut [&mut bob], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
+        assert!(started.elapsed() < 2 * LIMIT);
+    }
+    // What bob has sent already is his own.
+    listen(&mut alice, &mut [], Duration::from_millis(500));
+    let mut twin = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
+    let seen = listen(&mut alice, &mut [&mut twin], LIMIT);
+    assert!(refused(&seen, "bob", Reason::IdentityInUse), "{:?}", brief(&seen));
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+}
+
+/// Speaks TLS to alice without a certificate; true if she hangs up within the limit.
+fn hangs_up(world: &World, port: u16, versions: &[&'static rustls::SupportedProtocolVersion]) -> bool {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(world.ours().join("ca.pem")).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let server = ServerName::try_from("127.0.0.1").unwrap();
+    let mut tls = rustls::ClientConnection::new(Arc::new(config), server).unwrap();
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    let started = Instant::now();
+    let mut stream = rustls::Stream::new(&mut tls, &mut socket);
+    let _ = stream.write_all(&[0x55; 200]);
+    let ended = match stream.read(&mut [0; 1000]) {
+        Ok(n) => n == 0,
+        Err(e) => !matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
+    };
+    ended && started.elapsed() < LIMIT
+}
+
+#[test]
+fn no_certificate_and_tls_1_2_are_refused() {
+    let world = World::new();
+    let port = free_port();
+    let mut alice = world.alice(port, &[("bob", None)]);
+    assert!(hangs_up(&world, port, &[&rustls::version::TLS13]), "no certificate");
+    assert!(hangs_up(&world, port, &[&rustls::version::TLS12]), "TLS 1.2");
+    let seen = listen(&mut alice, &mut [], Duration::from_millis(300));
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+}
+
+#[test]
+fn plaintext_is_refused() {
+    let world = World::new();
+    let port = free_port();
+    let mut alice = world.alice(port, &[("bob", None)]);
+    let link = Link::LoopbackPlaintext { name: "bob".into() };
+    let neighbours = [Neighbour { name: "alice".into(), endpoint: Some(format!("127.0.0.1:{port}")) }];
+    let mut rogue = ZenohTransport::open(link, &format!("127.0.0.1:{}", free_port()), &neighbours).unwrap();
+    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    socket.write_all(&[0x01; 200]).unwrap();
+    let started = Instant::now();
+    // An alert may come before the end.
+    let mut rest = Vec::new();
+    let _ = socket.read_to_end(&mut rest);
+    assert!(started.elapsed() < LIMIT && rest.len() < 64, "{} bytes", rest.len());
+}

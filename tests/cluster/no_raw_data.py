@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""No cell of the data leaves its part: every cell is a number of its own, and all that a run sends, keeps and shows is
+searched for it: 8 bytes in both byte orders, as a 4-byte number, as decimal text. Also the bytes per edge and round.
+
+Usage: no_raw_data.py
+"""
+
+import json
+import random
+import struct
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+import urllib.request
+from pathlib import Path
+
+from common import fedweave
+
+NODES, DIM, ROWS, ROUNDS = 8, 5, 6, 400
+
+
+def write_data(folder):
+    draw = random.Random(7)
+    cells = []
+
+    def cell(size):
+        cells.append(size * draw.uniform(0.5, 2) * draw.choice([-1, 1]))
+        return repr(cells[-1])
+
+    with open(folder / "nodes.csv", "w") as out:
+        out.write("node," + ",".join(f"x{j}" for j in range(DIM)) + ",y\n")
+        for k in range(NODES):
+            for _ in range(ROWS):
+                out.write(f"n{k}," + ",".join(cell(1) for _ in range(DIM)) + f",{cell(3)}\n")
+    with open(folder / "edges.csv", "w") as out:
+        edges = [(i, j) for i in range(NODES) for j in (i + 1, i + 3) if j < NODES]
+        out.write("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in edges))
+    assert len(set(cells)) == len(cells)
+    return cells, len(edges)
+
+
+def patterns(value):
+    """Everything a cell could look like."""
+    yield "8 bytes, little-endian", struct.pack("<d", value)
+    yield "8 bytes, big-endian", struct.pack(">d", value)
+    yield "4 bytes, little-endian", struct.pack("<f", value)
+    yield "4 bytes, big-endian", struct.pack(">f", value)
+    digits = f"{abs(value):.17e}".replace(".", "")[:9]
+    yield "decimal text", f"{digits[0]}.{digits[1:]}".encode()
+    yield "decimal text below one", digits.encode()
+
+
+def found_in(data, cells):
+    return [(value, what) for value in cells for what, pattern in patterns(value) if pattern in data]
+
+
+def watch_metrics(work, answers, stop):
+    while not stop.is_set():
+        for config in work.glob("part-*/node.toml"):
+            address = tomllib.loads(config.read_text())["metrics"]
+            for page in ("metrics", "status"):
+                try:
+                    answers.append(urllib.request.urlopen(f"http://{address}/{page}", timeout=1).read())
+                except OSError:
+                    pass
+        time.sleep(0.05)
+
+
+def frames(path):
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at)
+        yield data[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        cells, edges = write_data(scratch)
+        work, answers, stop = scratch / "work", [], threading.Event()
+        watcher = threading.Thread(target=watch_metrics, args=(work, answers, stop))
+        watcher.start()
+        flags = [scratch / "nodes.csv", "--edges", scratch / "edges.csv", "--target", "y", "--lambda", "0.05"]
+        flags += ["--no-intercept", "--rounds", ROUNDS, "--parts", NODES, "--record-frames"]
+        fedweave("up", *flags, "--work", work, "--out", scratch / "run")
+        stop.set()
+        watcher.join()
+        own = {"rows.csv", "node.toml"}
+        files = [p for p in [*work.rglob("*"), *(scratch / "run").rglob("*")] if p.is_file() and p.name not in own]
+        kinds = {p.name for p in files}
+        needed = {"frames.bin", "checkpoint.0", "checkpoint.1", "events.jsonl", "report.html", "summary.json"}
+        assert needed <= kinds, f"missing: {needed - kinds}"
+        assert answers, "no metrics were read"
+        # The search must find what is there.
+        rows = b"".join(p.read_bytes() for p in work.glob("part-*/rows.csv"))
+        seen = {value for value, _ in found_in(rows, cells)}
+        assert seen == set(cells), "the search misses cells that are there"
+        leaks = [(p.name, leak) for p in files for leak in found_in(p.read_bytes(), cells)]
+        leaks += [("metrics", leak) for leak in found_in(b"".join(answers), cells)]
+        total = sum(p.stat().st_size for p in files)
+        print(f"{len(cells)} cells, {len(files)} files, {total} bytes, {len(answers)} metrics pages: {len(leaks)} found")
+        for leak in leaks[:10]:
+            print("  ", leak)
+        sent = [len(f) for p in work.glob("part-*/frames.bin") for f in frames(p)]
+        each = sum(sent) / (2 * edges * ROUNDS)
+        summaries = [json.loads(p.read_text()) for p in work.glob("part-*/state/result/summary.json")]
+        assert sum(sent) == sum(s["bytes_sent"] for s in summaries)
+        limit = 8 * DIM + 64
+        print(f"{each:.1f} bytes per edge, direction and round, largest frame {max(sent)} (limit {limit})")
+        sys.exit(bool(leaks) or each > limit or max(sent) > limit)
+
+
+if __name__ == "__main__":
+    main()
