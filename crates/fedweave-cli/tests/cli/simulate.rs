@@ -19,7 +19,7 @@ fn seeds_end_with_the_bits_of_one_machine() {
 fn bad_flags_are_named() {
     let sandbox = Sandbox::new();
     for (flags, words) in
-        [("--loss 1.5", "--loss 1.5"), ("--duplication -1", "--duplication"), ("--seeds 0", "--seeds 0")]
+        [("--loss 1.5", "--loss 1.5"), ("--duplication=-1", "--duplication -1"), ("--seeds 0", "--seeds 0")]
     {
         let outcome = sandbox.run(&format!("simulate {flags}"));
         assert!(outcome.code == 2 && outcome.stderr.contains(words), "{}", outcome.stderr);

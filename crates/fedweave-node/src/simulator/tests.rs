@@ -11,12 +11,17 @@ fn scenes() -> Vec<Scene> {
     (0..SCENES).map(|k| Scene::standard(k).unwrap()).collect()
 }
 
+/// So many seeds, or as many as `FEDWEAVE_SEEDS` says.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("FEDWEAVE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 #[test]
 fn two_hundred_seeds_end_with_the_bits_of_one_machine() {
     let scenes = scenes();
     let mut sum = Tally::default();
     let started = std::time::Instant::now();
-    for seed in 0..200 {
+    for seed in 0..seeds(200) {
         let tally = simulate(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
         let tally = tally.unwrap_or_else(|failure| panic!("{failure}"));
         sum.lost += tally.lost;
@@ -75,7 +80,7 @@ fn every_planted_bug_is_found_within_500_seeds() {
 
 #[test]
 fn honest_nodes_stay_near_their_optimum_among_liars() {
-    for seed in 0..40 {
+    for seed in 0..seeds(40) {
         simulate_liars(seed).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -20,8 +20,6 @@ use crate::plan::PeerId;
 const TICK_MS: u64 = 20;
 /// After the faults end, all parts must be done within this time.
 const HEALED_MS: u64 = 120_000;
-/// Delay of a frame when nothing is wrong.
-const CALM_MS: u64 = 1;
 
 /// Runs one seed.
 pub fn simulate(scene: &Scene, limits: &Limits, seed: u64) -> Result<Tally, Failure> {
@@ -55,7 +53,7 @@ pub(super) struct Seat {
     pub fails_in_write: Option<(Option<Damage>, u64)>,
 }
 
-enum What {
+pub(super) enum What {
     Deliver { to: usize, from: PeerId, bytes: Vec<u8> },
     Tick(usize, u32),
     Incident(Incident),
@@ -63,19 +61,19 @@ enum What {
 }
 
 pub(super) struct World<'s> {
-    scene: &'s Scene,
-    faults: Faults,
+    pub(super) scene: &'s Scene,
+    pub(super) faults: Faults,
     seed: u64,
-    random: ChaCha8Rng,
-    now: u64,
+    pub(super) random: ChaCha8Rng,
+    pub(super) now: u64,
     order: u64,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     /// What happens, by the number in the queue; freed places are used again.
     what: Vec<Option<What>>,
     free: Vec<usize>,
     pub(super) seats: Vec<Seat>,
-    cuts: Vec<(Cut, u64)>,
-    tally: Tally,
+    pub(super) cuts: Vec<(Cut, u64)>,
+    pub(super) tally: Tally,
     effects: Vec<Effect>,
     pub(super) liars: Option<Liars>,
     #[cfg(test)]
@@ -182,61 +180,7 @@ impl<'s> World<'s> {
         }
     }
 
-    fn strike(&mut self, incident: Incident) -> Result<(), Failure> {
-        match incident {
-            Incident::Crash { part, back_after_ms, damage, in_write: true } => {
-                self.seats[part].fails_in_write = Some((damage, back_after_ms));
-            }
-            Incident::Crash { part, back_after_ms, damage, in_write: false } => {
-                if self.seats[part].part.is_some() {
-                    if let Some(damage) = damage {
-                        self.tally.damaged += u64::from(self.seats[part].store.damage(damage));
-                    }
-                    self.crash(part, back_after_ms);
-                }
-            }
-            Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
-            Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
-        }
-        Ok(())
-    }
-
-    fn crash(&mut self, k: usize, back_after_ms: u64) {
-        let seat = &mut self.seats[k];
-        (seat.part, seat.done, seat.paused_until, seat.fails_in_write) = (None, false, 0, None);
-        self.tally.crashes += 1;
-        self.at(self.now + back_after_ms, What::Back(k));
-    }
-
-    /// A part starts, from its checkpoint if there is one.
-    fn start(&mut self, k: usize) -> Result<(), Failure> {
-        if self.seats[k].part.is_some() {
-            return Ok(());
-        }
-        #[cfg(test)]
-        self.seats[k].store.plant(self.mutant);
-        let plan = self.scene.plans[k].clone();
-        let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
-        let part = match &checkpoint {
-            Some(bytes) => Part::restore(plan, bytes),
-            None => Part::new(plan),
-        };
-        #[cfg_attr(not(test), allow(unused_mut))]
-        let mut part = part.map_err(|e| self.failure(Some(k), e.to_string()))?;
-        #[cfg(test)]
-        part.plant(self.mutant);
-        let durable = checkpoint.as_deref().and_then(rounds_of);
-        self.seats[k].memory = Memory { durable, done: part.round(), frame: false };
-        self.seats[k].part = Some(part);
-        self.seats[k].life += 1;
-        for peer in 0..self.scene.plans[k].peers.len() {
-            self.handle(k, Event::LinkUp(PeerId(peer as u32)))?;
-        }
-        self.at(self.now, What::Tick(k, self.seats[k].life));
-        Ok(())
-    }
-
-    fn handle(&mut self, k: usize, event: Event) -> Result<(), Failure> {
+    pub(super) fn handle(&mut self, k: usize, event: Event) -> Result<(), Failure> {
         let mut effects = std::mem::take(&mut self.effects);
         let seat = &mut self.seats[k];
         let Some(part) = &mut seat.part else { return Ok(()) };
@@ -279,7 +223,8 @@ impl<'s> World<'s> {
                 self.transmit(k, peer, bytes);
             }
             Effect::Done(outcome) => {
-                if let Some(what) = check_outcome(self.scene, k, &outcome) {
+                let lies = self.liars.as_ref().is_some_and(|liars| liars.lies[k].is_some());
+                if let Some(what) = check_outcome(self.scene, k, &outcome).filter(|_| !lies) {
                     return Err(Stop::Failure(self.failure(Some(k), what)));
                 }
                 (self.seats[k].done, self.seats[k].outcome) = (true, Some(outcome));
@@ -289,38 +234,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// Loses, delays and doubles a frame.
-    fn transmit(&mut self, from: usize, peer: usize, bytes: Vec<u8>) {
-        let (to, back) = self.scene.routes[from][peer];
-        self.tally.frames += 1;
-        let bytes = match &mut self.liars {
-            Some(liars) => liars.tell(from, peer, bytes, &mut self.random),
-            None => bytes,
-        };
-        let healed = self.now >= self.faults.heal_ms;
-        if healed {
-            return self.at(self.now + CALM_MS, What::Deliver { to, from: PeerId(back), bytes });
-        }
-        let now = self.now;
-        self.cuts.retain(|(_, until)| *until > now);
-        if self.cuts.iter().any(|(cut, _)| cut.blocks(from, to)) || self.random.random_bool(self.faults.loss) {
-            self.tally.lost += 1;
-            return;
-        }
-        if self.random.random_bool(self.faults.duplication) {
-            self.tally.doubled += 1;
-            let at = self.arrival(from);
-            self.at(at, What::Deliver { to, from: PeerId(back), bytes: bytes.clone() });
-        }
-        let at = self.arrival(from);
-        self.at(at, What::Deliver { to, from: PeerId(back), bytes });
-    }
-
-    fn arrival(&mut self, from: usize) -> u64 {
-        self.now + self.random.random_range(1..=self.faults.delay_ms) + self.faults.slow_ms[from]
-    }
-
-    fn at(&mut self, time: u64, what: What) {
+    pub(super) fn at(&mut self, time: u64, what: What) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.what.push(None);
             self.what.len() - 1
@@ -330,7 +244,7 @@ impl<'s> World<'s> {
         self.queue.push(Reverse((time, self.order, place)));
     }
 
-    fn failure(&self, part: Option<usize>, what: String) -> Failure {
+    pub(super) fn failure(&self, part: Option<usize>, what: String) -> Failure {
         Failure { seed: self.seed, at_ms: self.now, part, what }
     }
 }

@@ -1,0 +1,162 @@
+//! What comes in: frames are checked, counted, and taken once.
+
+use super::mutant::Mutant;
+use super::{Effect, LIES_BORNE, Note, Part, Reason, State};
+use crate::plan::PeerId;
+use crate::wire::{Fault, Frame, Header, Kind, chunks_of};
+
+impl Part {
+    pub(super) fn receive(&mut self, from: PeerId, bytes: &[u8], effects: &mut Vec<Effect>) {
+        let Some(peer) = self.peers.get_mut(from.0 as usize) else { return };
+        peer.bytes_in += bytes.len() as u64;
+        let frame = match Frame::decode(bytes) {
+            Ok(frame) => frame,
+            Err(fault) => return self.refuse(from, Refusal::Frame(fault), effects),
+        };
+        if frame.header.federation != self.plan.federation {
+            return self.refuse(from, Refusal::Federation, effects);
+        }
+        match frame.header.kind {
+            Kind::Join => return self.receive_join(from, &frame.header, effects),
+            Kind::State => return self.receive_state(from, &frame, effects),
+            Kind::Welcome => return self.receive_welcome(from, &frame.header, effects),
+            Kind::Rows | Kind::Ack | Kind::Finished | Kind::Leave => (),
+        }
+        if self.state == State::Joining {
+            // Nothing of what others do in their rounds concerns this part now.
+            return self.peers[from.0 as usize].finished = finish_of(&frame.header);
+        }
+        if !self.peers[from.0 as usize].counts(self.done + 1) && self.state == State::Waiting {
+            // It does not know that it is not counted, or not any more.
+            let peer = &mut self.peers[from.0 as usize];
+            peer.owes_answer = frame.header.kind == Kind::Rows && peer.lies < LIES_BORNE;
+            return;
+        }
+        if self.state == State::Finished && frame.header.kind == Kind::Rows {
+            self.peers[from.0 as usize].owes_answer = true;
+        }
+        // Two more than the round in flight: this part may have lost its newest checkpoint.
+        let newest = self.done + 4 + self.plan.method.staleness();
+        if frame.header.kind == Kind::Finished && frame.header.round > newest && self.state == State::Waiting {
+            // It went on without this part, to the end.
+            return self.finish(Reason::PeerFinished, effects);
+        }
+        if frame.header.round > newest || frame.header.received > newest {
+            return self.refuse(from, Refusal::Round { round: frame.header.round, done: self.done }, effects);
+        }
+        match frame.header.kind {
+            Kind::Rows => self.receive_rows(from, &frame, effects),
+            Kind::Leave => self.receive_leave(from, &frame.header, effects),
+            Kind::Finished => self.peer_finished(from, &frame.header, effects),
+            _ => self.note_received(from, &frame.header),
+        }
+    }
+
+    fn receive_rows(&mut self, from: PeerId, frame: &Frame, effects: &mut Vec<Effect>) {
+        let (k, round, done) = (from.0 as usize, frame.header.round, self.done);
+        let (chunk, chunks) = (usize::from(frame.header.chunk), usize::from(frame.header.chunks));
+        let peer = &mut self.peers[k];
+        if chunks != chunks_of(peer.len) || frame.len() != peer.chunk_len(chunk) {
+            return self.refuse(from, Refusal::Shape { numbers: frame.len() }, effects);
+        }
+        if !frame.numbers().all(f64::is_finite) {
+            return self.refuse(from, Refusal::NotFinite, effects);
+        }
+        self.note_received(from, &frame.header);
+        if self.plan.method.is_async() {
+            return self.receive_newest(k, frame);
+        }
+        let peer = &mut self.peers[k];
+        if self.state == State::Finished || round <= done || peer.has(round) {
+            // Old news: the neighbour does not know yet that they arrived.
+            peer.owes_answer = true;
+            if self.is(Mutant::AnswersFrames) {
+                self.send_rows(k, done + 1, effects);
+            }
+        }
+        let stale = self.is(Mutant::StaleRoundAccepted) && round == done;
+        let early = self.is(Mutant::NextRoundOverwrites) && round == done + 2;
+        let in_window = stale || round == done + 1 || round == done + 2;
+        if self.state != State::Finished && in_window {
+            self.count_arrival(round);
+            self.peers[k].take(frame, if stale || early { done + 1 } else { round });
+        }
+    }
+
+    /// Out of step: the newest rows replace older ones at once.
+    fn receive_newest(&mut self, k: usize, frame: &Frame) {
+        let (round, d) = (frame.header.round, self.dim);
+        let peer = &mut self.peers[k];
+        if round <= peer.round || self.state == State::Finished {
+            peer.owes_answer = true;
+            return;
+        }
+        peer.take(frame, round);
+        if peer.has(round) {
+            for (&ghost, row) in self.ground.receives[k].iter().zip(peer.inbox(round).numbers().chunks_exact(d)) {
+                self.kernel.incoming(ghost as usize).copy_from_slice(row);
+            }
+        }
+    }
+
+    /// True if the rows of a neighbour are new enough for a round.
+    pub(super) fn has_rows(&self, k: usize, round: u64) -> bool {
+        let peer = &self.peers[k];
+        match self.plan.method.is_async() {
+            true => peer.round + self.plan.method.staleness() >= round,
+            false => peer.has(round),
+        }
+    }
+
+    /// Takes over what a neighbour says it has.
+    pub(super) fn note_received(&mut self, from: PeerId, header: &Header) {
+        let peer = &mut self.peers[from.0 as usize];
+        if header.received > peer.acked {
+            peer.interval = self.plan.patience.retry_ms;
+        }
+        peer.acked = header.received;
+    }
+
+    fn peer_finished(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
+        self.note_received(from, header);
+        self.peers[from.0 as usize].finished = Some(header.round);
+        // It will never send the rows that this part waits for.
+        if header.round <= self.done && self.state == State::Waiting && !self.plan.method.is_async() {
+            self.finish(Reason::PeerFinished, effects);
+        }
+    }
+
+    pub(super) fn refuse(&mut self, from: PeerId, why: Refusal, effects: &mut Vec<Effect>) {
+        let peer = &mut self.peers[from.0 as usize];
+        peer.refused += 1;
+        peer.lies += u64::from(matches!(why, Refusal::Shape { .. } | Refusal::NotFinite));
+        // The first ones are told; a flood of them does not flood the log.
+        if peer.refused <= REFUSALS_TOLD || peer.refused.is_power_of_two() {
+            let what = format!("{} ({} so far)", why, peer.refused);
+            effects.push(Effect::Note(Note::PeerMisbehaved { peer: peer.name.clone(), what }));
+        }
+    }
+}
+
+/// The round after which the sender has finished, if it says so.
+fn finish_of(header: &Header) -> Option<u64> {
+    matches!(header.kind, Kind::Finished | Kind::Leave).then_some(header.round)
+}
+
+/// Refusals told one by one.
+const REFUSALS_TOLD: u64 = 4;
+
+/// Why a frame is refused.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error(transparent)]
+    Frame(Fault),
+    #[error("a frame of another federation or of other settings")]
+    Federation,
+    #[error("round {round} while {done} are done")]
+    Round { round: u64, done: u64 },
+    #[error("{numbers} numbers, which is not the length of its rows")]
+    Shape { numbers: usize },
+    #[error("a number that is not finite")]
+    NotFinite,
+}

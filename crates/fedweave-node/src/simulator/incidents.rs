@@ -1,0 +1,101 @@
+//! What happens to parts and links.
+
+use rand::RngExt;
+
+use super::Failure;
+use super::faults::Incident;
+use super::invariants::{Memory, rounds_of};
+use super::world::{What, World};
+use crate::checkpoint::Store;
+use crate::part::{Event, Part};
+use crate::plan::PeerId;
+
+/// Delay of a frame when nothing is wrong.
+const CALM_MS: u64 = 1;
+
+impl World<'_> {
+    pub(super) fn strike(&mut self, incident: Incident) -> Result<(), Failure> {
+        match incident {
+            Incident::Crash { part, back_after_ms, damage, in_write: true } => {
+                self.seats[part].fails_in_write = Some((damage, back_after_ms));
+            }
+            Incident::Crash { part, back_after_ms, damage, in_write: false } => {
+                if self.seats[part].part.is_some() {
+                    if let Some(damage) = damage {
+                        self.tally.damaged += u64::from(self.seats[part].store.damage(damage));
+                    }
+                    self.crash(part, back_after_ms);
+                }
+            }
+            Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
+            Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
+        }
+        Ok(())
+    }
+
+    pub(super) fn crash(&mut self, k: usize, back_after_ms: u64) {
+        let seat = &mut self.seats[k];
+        (seat.part, seat.done, seat.paused_until, seat.fails_in_write) = (None, false, 0, None);
+        self.tally.crashes += 1;
+        self.at(self.now + back_after_ms, What::Back(k));
+    }
+
+    /// A part starts, from its checkpoint if there is one.
+    pub(super) fn start(&mut self, k: usize) -> Result<(), Failure> {
+        if self.seats[k].part.is_some() {
+            return Ok(());
+        }
+        #[cfg(test)]
+        self.seats[k].store.plant(self.mutant);
+        let plan = self.scene.plans[k].clone();
+        let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
+        let part = match &checkpoint {
+            Some(bytes) => Part::restore(plan, bytes),
+            None => Part::new(plan),
+        };
+        #[cfg_attr(not(test), allow(unused_mut))]
+        let mut part = part.map_err(|e| self.failure(Some(k), e.to_string()))?;
+        #[cfg(test)]
+        part.plant(self.mutant);
+        let durable = checkpoint.as_deref().and_then(rounds_of);
+        self.seats[k].memory = Memory { durable, done: part.round(), frame: false };
+        self.seats[k].part = Some(part);
+        self.seats[k].life += 1;
+        for peer in 0..self.scene.plans[k].peers.len() {
+            self.handle(k, Event::LinkUp(PeerId(peer as u32)))?;
+        }
+        self.at(self.now, What::Tick(k, self.seats[k].life));
+        Ok(())
+    }
+
+    /// Loses, delays and doubles a frame.
+    pub(super) fn transmit(&mut self, from: usize, peer: usize, bytes: Vec<u8>) {
+        let (to, back) = self.scene.routes[from][peer];
+        self.tally.frames += 1;
+        let bytes = match &mut self.liars {
+            Some(liars) => liars.tell(from, peer, bytes, &mut self.random),
+            None => bytes,
+        };
+        let healed = self.now >= self.faults.heal_ms;
+        if healed {
+            return self.at(self.now + CALM_MS, What::Deliver { to, from: PeerId(back), bytes });
+        }
+        let now = self.now;
+        self.cuts.retain(|(_, until)| *until > now);
+        if self.cuts.iter().any(|(cut, _)| cut.blocks(from, to)) || self.random.random_bool(self.faults.loss) {
+            self.tally.lost += 1;
+            return;
+        }
+        if self.random.random_bool(self.faults.duplication) {
+            self.tally.doubled += 1;
+            let at = self.arrival(from);
+            self.at(at, What::Deliver { to, from: PeerId(back), bytes: bytes.clone() });
+        }
+        let at = self.arrival(from);
+        self.at(at, What::Deliver { to, from: PeerId(back), bytes });
+    }
+
+    fn arrival(&mut self, from: usize) -> u64 {
+        self.now + self.random.random_range(1..=self.faults.delay_ms) + self.faults.slow_ms[from]
+    }
+}
