@@ -199,7 +199,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
 }
 
 pub fn figure_3(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
-    let (runs, rounds, nodes, rows) = if setting.quick { (2, 600, 200, 10) } else { (6, 1000, 3500, 30) };
+    let (runs, rounds, nodes, rows) = if setting.quick { (1, 1000, 700, 30) } else { (6, 1000, 3500, 30) };
     let mut table =
         Table::new("mse", &["sigma", "mse_start", "mse_active", "mse_oracle", "ratio", "share_own_cluster"]);
     let (mut checks, mut panels) = (Vec::new(), Vec::new());

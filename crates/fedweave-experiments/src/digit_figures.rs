@@ -106,7 +106,8 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     let mut found = run.outcome("figure5", "Algorithm 1 on handwritten digits, two clusters");
     let at = |lambda: f64| run.last(&format!("lambda = {lambda}"));
     let ours = lambdas.map(|lambda| format!("{} at lambda {lambda}", short(at(lambda)))).join(", ");
-    found.checks.push(Check::new("accuracy after 50 iterations", "best at a lambda above 0", ours, at(1.0) > at(0.0)));
+    let coupled = lambdas[1..].iter().map(|lambda| at(*lambda)).fold(0.0, f64::max);
+    found.checks.push(Check::new("accuracy after 50 iterations", "best at a lambda above 0", ours, coupled > at(0.0)));
     found.notes.push(format!("ratio of primal to dual steps {} (the paper's: 1)", RATIOS[1]));
     Ok(found)
 }
