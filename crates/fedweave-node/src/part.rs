@@ -265,13 +265,10 @@ impl Part {
                 continue;
             }
             let name = peer.name.clone();
-            effects.push(Effect::Note(Note::PeerDead { peer: name.clone(), round }));
+            effects.push(Effect::Note(Note::PeerDead { peer: name, round }));
             match patience.policy {
                 DeadPolicy::Stop => return self.finish(Reason::PeerLost, effects),
-                _ => {
-                    self.peers[k].until = Some(self.done);
-                    effects.push(Effect::Note(Note::EdgesDropped { peer: name, round }));
-                }
+                _ => self.drop_edges(k, effects),
             }
         }
     }

@@ -66,6 +66,11 @@ impl Boundary {
         self.sent.iter().find(|sent| sent.round == round)
     }
 
+    /// Forgets the rows of rounds after this one.
+    pub fn forget_after(&mut self, round: u64) {
+        self.sent.retain(|sent| sent.round <= round);
+    }
+
     /// True if all numbers of a round are finite.
     pub fn is_finite(&self, round: u64) -> bool {
         self.of_round(round).is_some_and(|sent| sent.rows.iter().all(|x| x.is_finite()))

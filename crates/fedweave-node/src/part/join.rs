@@ -15,7 +15,7 @@ use fedweave::Matrix;
 
 use super::{Effect, LIES_BORNE, Note, Part, Peer, Reason, Refusal, State};
 use crate::error::Result;
-use crate::plan::{PeerId, Plan};
+use crate::plan::{DeadPolicy, PeerId, Plan};
 use crate::wire::{Frame, Header, Kind, NUMBERS_MAX, encode};
 
 /// Rounds that the first proposal is ahead; doubled when it comes too late.
@@ -182,6 +182,7 @@ impl Part {
     /// The neighbour's side: a part wants to know where we are, or to be counted.
     pub(super) fn receive_join(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let (k, round) = (from.0 as usize, header.round);
+        self.go_on_without(k, effects);
         if self.peers[k].lies >= LIES_BORNE {
             return;
         }
@@ -206,6 +207,14 @@ impl Part {
         }
     }
 
+    /// Who asks to join is not in step: its rows of this round will not come.
+    fn go_on_without(&mut self, k: usize, effects: &mut Vec<Effect>) {
+        let (round, continues) = (self.done + 1, self.plan.patience.policy == DeadPolicy::Continue);
+        if continues && self.state == State::Waiting && self.peers[k].counts(round) && !self.has_rows(k, round) {
+            self.drop_edges(k, effects);
+        }
+    }
+
     /// The round and the models of the boundary, where they fit into a frame.
     pub(super) fn send_state(&mut self, k: usize, effects: &mut Vec<Effect>) {
         let (models, boundary) = (self.models(), &self.boundary);
@@ -218,7 +227,7 @@ impl Part {
     /// A neighbour leaves after a round; what it sent until then counts.
     pub(super) fn receive_leave(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         self.note_received(from, header);
-        let (k, stops) = (from.0 as usize, self.plan.patience.policy == crate::plan::DeadPolicy::Stop);
+        let (k, stops) = (from.0 as usize, self.plan.patience.policy == DeadPolicy::Stop);
         let peer = &mut self.peers[k];
         if peer.until.is_some() || header.round < peer.from {
             return;

@@ -2,7 +2,7 @@
 
 use super::mutant::Mutant;
 use super::{Effect, LIES_BORNE, Note, Part, Reason, State};
-use crate::plan::PeerId;
+use crate::plan::{DeadPolicy, PeerId};
 use crate::wire::{Fault, Frame, Header, Kind, chunks_of};
 
 impl Part {
@@ -122,7 +122,10 @@ impl Part {
         self.peers[from.0 as usize].finished = Some(header.round);
         // It will never send the rows that this part waits for.
         if header.round <= self.done && self.state == State::Waiting && !self.plan.method.is_async() {
-            self.finish(Reason::PeerFinished, effects);
+            match self.plan.patience.policy {
+                DeadPolicy::Continue => self.drop_edges(from.0 as usize, effects),
+                DeadPolicy::Wait | DeadPolicy::Stop => self.finish(Reason::PeerFinished, effects),
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
 use crate::ground::Ground;
 use crate::kernel::kernel;
+use crate::plan::DeadPolicy;
 
 /// Rounds done in one go when nobody has to be waited for.
 const ROUNDS_PER_EVENT: usize = 256;
@@ -120,12 +121,31 @@ impl Part {
         if self.leaving {
             reason = reason.or(Some(Reason::Left));
         }
-        let finished =
-            |p: &super::Peer| p.counts(round) && p.until.is_none() && p.finished.is_some_and(|last| last <= round);
-        if self.peers.iter().any(finished) {
-            reason = reason.or((round < stop.rounds_max).then_some(Reason::PeerFinished));
+        if round < stop.rounds_max && reason.is_none() {
+            reason = self.judge_finished(round, effects);
         }
         reason.or((round >= stop.rounds_max).then_some(Reason::RoundLimit))
+    }
+
+    /// Neighbours that have finished too soon end the run of this part as well, or its edges to them.
+    fn judge_finished(&mut self, round: u64, effects: &mut Vec<Effect>) -> Option<Reason> {
+        for k in 0..self.peers.len() {
+            let peer = &self.peers[k];
+            if peer.counts(round) && peer.until.is_none() && peer.finished.is_some_and(|last| last <= round) {
+                if self.plan.patience.policy != DeadPolicy::Continue {
+                    return Some(Reason::PeerFinished);
+                }
+                self.drop_edges(k, effects);
+            }
+        }
+        None
+    }
+
+    /// Goes on without a neighbour from the next round on that is not complete.
+    pub(super) fn drop_edges(&mut self, k: usize, effects: &mut Vec<Effect>) {
+        self.peers[k].until = Some(self.done);
+        let peer = self.peers[k].name.clone();
+        effects.push(Effect::Note(Note::EdgesDropped { peer, round: self.done + 1 }));
     }
 
     /// Rounds from one decision to the next.
@@ -136,6 +156,8 @@ impl Part {
     pub(super) fn finish(&mut self, reason: Reason, effects: &mut Vec<Effect>) {
         self.state = State::Finished;
         self.told = true;
+        // The round in flight never ends.
+        self.boundary.forget_after(self.done);
         self.reason = Some(reason);
         effects.push(Effect::Persist(self.save()));
         for k in 0..self.peers.len() {
