@@ -115,7 +115,7 @@ pub fn figure_5(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
 pub fn figure_6(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     let (run, tuned) = compete(setting, progress, 2)?;
     let mut found = run.outcome("figure6", "Two clusters of handwritten digits");
-    if !setting.data.is_none() {
+    if setting.data.is_some() {
         let ours = run.last(OURS).max(run.last(OURS_TUNED));
         found.checks.push(Check::new(
             "accuracy of Algorithm 1 after 50 iterations",
