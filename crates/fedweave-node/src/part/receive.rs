@@ -32,7 +32,9 @@ impl Part {
             peer.owes_answer = frame.header.kind == Kind::Rows && peer.lies < LIES_BORNE;
             return;
         }
-        if self.state == State::Finished && frame.header.kind == Kind::Rows {
+        // Who waits for rows that will never come must hear of it; it may have nothing left to send but that it waits.
+        let waits = frame.header.kind == Kind::Ack && frame.header.round > self.done;
+        if self.state == State::Finished && (frame.header.kind == Kind::Rows || waits) {
             self.peers[from.0 as usize].owes_answer = true;
         }
         // Two more than the round in flight: this part may have lost its newest checkpoint.

@@ -22,6 +22,8 @@ pub struct FaultyStore {
     before: Vec<u8>,
     next: usize,
     sequence: u64,
+    /// Nothing was written since the last damage.
+    damaged: bool,
     /// Planted bugs: believe damaged slots; write over the good one.
     believes_all: bool,
     overwrites: bool,
@@ -39,9 +41,10 @@ impl FaultyStore {
     /// and this says so.
     pub fn damage(&mut self, damage: Damage) -> bool {
         let Some((slot, _)) = newest([&self.slots[0], &self.slots[1]]) else { return false };
-        if open(&self.slots[1 - slot]).is_none() {
+        if self.damaged || open(&self.slots[1 - slot]).is_none() {
             return false;
         }
+        self.damaged = true;
         match damage {
             Damage::Lost => self.slots[slot] = std::mem::take(&mut self.before),
             damage => spoil(&mut self.slots[slot], damage),
@@ -75,7 +78,7 @@ impl Store for FaultyStore {
     fn save(&mut self, bytes: &[u8]) -> Result<()> {
         let slot = self.next;
         self.before = std::mem::replace(&mut self.slots[slot], seal(self.sequence + 1, bytes));
-        (self.sequence, self.next) = (self.sequence + 1, 1 - slot);
+        (self.sequence, self.next, self.damaged) = (self.sequence + 1, 1 - slot, false);
         Ok(())
     }
 
@@ -103,8 +106,8 @@ mod tests {
             }
             assert!(store.damage(damage));
             assert_eq!(store.load().unwrap(), Some(vec![5; 30]), "{damage:?}");
-            // Only one copy is left: it is not damaged as well.
-            assert!(damage == Damage::Lost || !store.damage(damage));
+            // What is left is not damaged as well.
+            assert!(!store.damage(damage));
             store.save(&[6; 30]).unwrap();
             store.save_torn(&[7; 30], damage);
             assert_eq!(store.load().unwrap(), Some(vec![6; 30]), "{damage:?}");
