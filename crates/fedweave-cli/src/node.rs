@@ -69,7 +69,7 @@ pub struct NodeArgs {
 }
 
 /// After the end, neighbours get so long to receive the last frames.
-const LINGER: Duration = Duration::from_secs(60);
+const LINGER: Duration = Duration::from_secs(30);
 /// The file that asks a running part to leave.
 const LEAVE: &str = "leave";
 

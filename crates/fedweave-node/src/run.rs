@@ -23,6 +23,8 @@ const TICK: Duration = Duration::from_millis(20);
 const ADMISSION: Duration = Duration::from_secs(3);
 /// How often the snapshot for others is renewed.
 const SHOW: Duration = Duration::from_millis(100);
+/// A part that has nothing left to do stays for so long.
+const GRACE: Duration = Duration::from_millis(500);
 /// How often a residual is noted in the log.
 const RESIDUALS_EVERY: Duration = Duration::from_secs(1);
 
@@ -125,7 +127,7 @@ impl<'p, 'a> Driver<'p, 'a> {
 
     fn run(&mut self) -> Result<End, RunError> {
         let (mut next_tick, mut next_show) = (Instant::now(), Instant::now());
-        let mut finished: Option<Instant> = None;
+        let (mut finished, mut settled): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
             let now = Instant::now();
             if now >= next_tick {
@@ -151,7 +153,10 @@ impl<'p, 'a> Driver<'p, 'a> {
             }
             if self.outcome.is_some() {
                 let since = *finished.get_or_insert(now);
-                if self.part.status().settled || now.duration_since(since) >= self.around.linger {
+                let settled_at = self.part.status().settled.then(|| *settled.get_or_insert(now));
+                // Neighbours whose last question is still on its way get an answer.
+                let answered = settled_at.is_some_and(|at| now.duration_since(at) >= GRACE);
+                if answered || now.duration_since(since) >= self.around.linger {
                     return Ok(End::Done(self.outcome.take().expect("looked at just now")));
                 }
             }

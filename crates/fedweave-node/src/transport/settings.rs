@@ -13,8 +13,8 @@ const LEASE_MS: u64 = 2500;
 const HANDSHAKE_MS: u64 = 2000;
 /// How long to wait before dialling again, at first and at most.
 const RETRY_MS: (u64, u64) = (200, 1000);
-/// A frame waits so long for a full queue before the link is given up.
-const WAIT_BEFORE_CLOSE_US: u64 = 2_000_000;
+/// A frame waits so long for a full queue before it is lost; the state machine repeats it.
+const WAIT_BEFORE_DROP_US: u64 = 20_000;
 
 /// A neighbouring part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +123,8 @@ pub(super) fn split(endpoint: &str) -> Result<(&str, u16), TransportError> {
     }
 }
 
-/// The engine's configuration: no scouting of any kind, explicit endpoints, small frames, and access rules.
+/// The engine's configuration: no scouting of any kind, explicit endpoints, small frames, and access rules. Priorities stay on
+/// though we use one only: without them the engine (1.10) never clears the mark of a congested queue.
 pub(super) fn configuration(link: &Link, listen: &str, neighbours: &[Neighbour], access: Value) -> Value {
     let protocol = link.protocol();
     let dialled: Vec<String> =
@@ -153,14 +154,14 @@ pub(super) fn configuration(link: &Link, listen: &str, neighbours: &[Neighbour],
         "transport": {
             "unicast": {
                 "open_timeout": HANDSHAKE_MS, "accept_timeout": HANDSHAKE_MS, "max_links": 1,
-                "qos": { "enabled": false },
+                "qos": { "enabled": true },
             },
             "link": {
                 "protocols": [protocol],
                 "tx": {
                     "lease": LEASE_MS,
                     "keep_alive": 4,
-                    "queue": { "congestion_control": { "block": { "wait_before_close": WAIT_BEFORE_CLOSE_US } } },
+                    "queue": { "congestion_control": { "drop": { "wait_before_drop": WAIT_BEFORE_DROP_US } } },
                 },
                 "rx": { "max_message_size": 2 * FRAME_BYTES_MAX },
                 "tls": tls(link),

@@ -204,11 +204,9 @@ impl Engine {
         let own = keys.alive(&me, &id);
         let frames = subscribe_frames(&session, &keys, &me.name, to_inbox.clone()).map_err(engine)?;
         let alive = subscribe_alive(&session, &keys, own.clone(), to_inbox).map_err(engine)?;
-        // Blocking, not dropping: without priorities the engine (1.10) never clears the mark of a congested queue, and drops
-        // all that follows. A queue stays full only if the neighbour does not read, and then its lease ends soon.
         let publisher = |n: &Neighbour| {
             let key = keys.frame(&n.name, &me, &id);
-            session.declare_publisher(key).congestion_control(CongestionControl::Block).express(true).wait()
+            session.declare_publisher(key).congestion_control(CongestionControl::Drop).express(true).wait()
         };
         let publishers = neighbours.iter().map(publisher).collect::<Result<_, _>>().map_err(engine)?;
         let token = session.liveliness().declare_token(own).wait().map_err(engine)?;
