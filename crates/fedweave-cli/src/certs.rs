@@ -12,10 +12,10 @@ use crate::{Exit, say};
 pub const EXAMPLES: &str = "\
 Examples:
   fedweave certs init
-  fedweave certs issue alice@10.0.0.1 bob@10.0.0.2 carol@carol.example.org
-  fedweave certs issue dave@10.0.0.4                 one more, later: the others keep theirs
+  fedweave certs issue east@10.0.0.1 north@10.0.0.2 west@west.example.org
+  fedweave certs issue wharf@10.0.0.4                 one more, later: the others keep theirs
   fedweave certs show
-  fedweave certs revoke bob                          then copy certs/crl.pem to the other hosts";
+  fedweave certs revoke north                          then copy certs/crl.pem to the other hosts";
 
 /// Certificates of a federation
 #[derive(Subcommand)]

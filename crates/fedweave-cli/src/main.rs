@@ -99,7 +99,7 @@ enum Command {
     #[command(subcommand, after_help = certs::EXAMPLES)]
     Certs(certs::CertsCommand),
     /// Where running parts of a federation stand
-    #[command(after_help = "Example:\n  fedweave status alice/node.toml")]
+    #[command(after_help = "Example:\n  fedweave status east/node.toml")]
     Status(status::StatusArgs),
     /// Has anybody changed the event log of a part?
     #[command(subcommand)]

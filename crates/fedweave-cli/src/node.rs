@@ -30,9 +30,9 @@ use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  fedweave node --config alice/node.toml
-  fedweave node --config alice/node.toml --resume      after a crash or Ctrl-C
-  fedweave node --config alice/node.toml --leave       the running part takes leave of its neighbours
+  fedweave node --config east/node.toml
+  fedweave node --config east/node.toml --resume      after a crash or Ctrl-C
+  fedweave node --config east/node.toml --leave       the running part takes leave of its neighbours
 
 See docs/guide/federation.md for a federation on three hosts.";
 
@@ -226,7 +226,7 @@ fn liars(plan: &Plan) -> Option<String> {
     let mut own = vec![false; problem.nodes()];
     ground.own.iter().for_each(|&i| own[i as usize] = true);
     Some(match liars_bound(&problem, |i| !own[i]) {
-        Ok(bound) if bound == 0.0 => return None,
+        Ok(0.0) => return None,
         Ok(bound) => format!("if all neighbours lied, they could move our models by at most {bound:.3} together"),
         Err(why) => format!("no bound on what lying neighbours could do to our models: {why}"),
     })

@@ -117,7 +117,7 @@ pub fn words(fit: &Fit, written: Option<&Path>) -> String {
 /// What one lying node could do to the others in a federation.
 fn liars_in_words(fit: &Fit) -> Option<String> {
     Some(match fit.worst_liar? {
-        Ok((_, bound)) if bound == 0.0 => return None,
+        Ok((_, 0.0)) => return None,
         Ok((node, bound)) => {
             let name = &fit.input.names[node];
             format!("one lying node could move all other models together by at most {} (`{name}`)", number(bound))

@@ -147,16 +147,16 @@ mod tests {
     use super::*;
 
     fn snapshot() -> Snapshot {
-        let bob = NeighbourSnapshot { name: "b\"ob".into(), up: true, sent: (3, 300), received: (2, 200) };
-        Snapshot { name: "alice".into(), round: 7, residual: Some(0.5), neighbours: vec![bob], ..Default::default() }
+        let north = NeighbourSnapshot { name: "b\"ob".into(), up: true, sent: (3, 300), received: (2, 200) };
+        Snapshot { name: "east".into(), round: 7, residual: Some(0.5), neighbours: vec![north], ..Default::default() }
     }
 
     #[test]
     fn metrics_are_openmetrics_text() {
         let text = openmetrics(&snapshot());
         assert!(text.contains("# TYPE fedweave_rounds counter\n"));
-        assert!(text.contains("fedweave_rounds_total{part=\"alice\"} 7\n"));
-        assert!(text.contains("fedweave_sent_bytes_total{part=\"alice\",neighbour=\"b\\\"ob\"} 300\n"));
+        assert!(text.contains("fedweave_rounds_total{part=\"east\"} 7\n"));
+        assert!(text.contains("fedweave_sent_bytes_total{part=\"east\",neighbour=\"b\\\"ob\"} 300\n"));
         assert!(text.ends_with("# EOF\n"));
     }
 

@@ -28,6 +28,9 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How often a residual is noted in the log.
 const RESIDUALS_EVERY: Duration = Duration::from_secs(1);
 
+/// Sees frames: to whom, and the bytes.
+pub type Witness<'a> = dyn FnMut(usize, &[u8]) + 'a;
+
 /// What a run needs besides the part.
 pub struct Surroundings<'a> {
     /// The way to the neighbours.
@@ -39,7 +42,7 @@ pub struct Surroundings<'a> {
     /// What others may look at.
     pub shared: &'a Shared,
     /// Sees every frame that is sent, before encryption.
-    pub witness: Option<&'a mut dyn FnMut(usize, &[u8])>,
+    pub witness: Option<&'a mut Witness<'a>>,
     /// Told what is written into the log about the part.
     pub tell: &'a mut dyn FnMut(&Note),
     /// Asked on every tick.

@@ -6,7 +6,7 @@ use fedweave_node::certs::{Authority, CertError, Credentials, ISSUES_AHEAD, Revo
 use time::{Duration, OffsetDateTime};
 
 fn hosts() -> Vec<String> {
-    vec!["127.0.0.1".into(), "alice.example.org".into()]
+    vec!["127.0.0.1".into(), "east.example.org".into()]
 }
 
 fn load(folder: &Path, name: &str) -> Result<Credentials, CertError> {
@@ -18,14 +18,14 @@ fn load(folder: &Path, name: &str) -> Result<Credentials, CertError> {
 fn a_part_is_added_without_touching_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let mut authority = Authority::init(folder.path(), "test").unwrap();
-    authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
-    let before = std::fs::read(folder.path().join("alice.pem")).unwrap();
+    authority.issue("east", &hosts(), Validity::days(5)).unwrap();
+    let before = std::fs::read(folder.path().join("east.pem")).unwrap();
     drop(authority);
     let mut authority = Authority::open(folder.path()).unwrap();
-    let bob = authority.issue("bob", &hosts(), Validity::days(5)).unwrap();
-    assert_eq!(std::fs::read(folder.path().join("alice.pem")).unwrap(), before);
-    assert_eq!(load(folder.path(), "bob").unwrap().identity, bob);
-    assert_eq!(load(folder.path(), "alice").unwrap().identity.federation, bob.federation);
+    let north = authority.issue("north", &hosts(), Validity::days(5)).unwrap();
+    assert_eq!(std::fs::read(folder.path().join("east.pem")).unwrap(), before);
+    assert_eq!(load(folder.path(), "north").unwrap().identity, north);
+    assert_eq!(load(folder.path(), "east").unwrap().identity.federation, north.federation);
     assert_eq!(authority.register().len(), 2);
 }
 
@@ -35,33 +35,33 @@ fn private_keys_are_for_the_owner_alone_and_open_ones_are_refused() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let mut authority = Authority::init(folder.path(), "test").unwrap();
-    authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
-    for name in ["ca.key", "alice.key"] {
+    authority.issue("east", &hosts(), Validity::days(5)).unwrap();
+    for name in ["ca.key", "east.key"] {
         let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let key = folder.path().join("alice.key");
+    let key = folder.path().join("east.key");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(matches!(load(folder.path(), "alice"), Err(CertError::OpenKey { mode: 0o640, .. })));
+    assert!(matches!(load(folder.path(), "east"), Err(CertError::OpenKey { mode: 0o640, .. })));
 }
 
 #[test]
 fn revoked_issues_are_listed_and_a_new_issue_is_good() {
     let folder = tempfile::tempdir().unwrap();
     let mut authority = Authority::init(folder.path(), "test").unwrap();
-    let first = authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
-    let bob = authority.issue("bob", &hosts(), Validity::days(5)).unwrap();
-    assert_eq!(authority.revoke("alice").unwrap(), 1);
-    assert!(matches!(load(folder.path(), "alice"), Err(CertError::Revoked { .. })));
-    let second = authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
+    let first = authority.issue("east", &hosts(), Validity::days(5)).unwrap();
+    let north = authority.issue("north", &hosts(), Validity::days(5)).unwrap();
+    assert_eq!(authority.revoke("east").unwrap(), 1);
+    assert!(matches!(load(folder.path(), "east"), Err(CertError::Revoked { .. })));
+    let second = authority.issue("east", &hosts(), Validity::days(5)).unwrap();
     assert_eq!(second.issue, 2);
-    assert_eq!(load(folder.path(), "alice").unwrap().identity, second);
+    assert_eq!(load(folder.path(), "east").unwrap().identity, second);
     let list = RevocationList::read(&folder.path().join("crl.pem"), &folder.path().join("ca.pem")).unwrap();
     assert_eq!((list.len(), list.contains(&first), list.contains(&second)), (1, true, false));
-    let issues = |name: &str| list.admissible(name, &bob.federation).iter().map(|i| i.issue).collect::<Vec<_>>();
-    assert_eq!(issues("alice"), (2..2 + ISSUES_AHEAD).collect::<Vec<_>>());
-    assert_eq!(issues("bob"), (1..1 + ISSUES_AHEAD).collect::<Vec<_>>());
-    assert!(matches!(authority.revoke("carol"), Err(CertError::Unknown { .. })));
+    let issues = |name: &str| list.admissible(name, &north.federation).iter().map(|i| i.issue).collect::<Vec<_>>();
+    assert_eq!(issues("east"), (2..2 + ISSUES_AHEAD).collect::<Vec<_>>());
+    assert_eq!(issues("north"), (1..1 + ISSUES_AHEAD).collect::<Vec<_>>());
+    assert!(matches!(authority.revoke("west"), Err(CertError::Unknown { .. })));
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn issues_that_nobody_would_admit_are_not_issued() {
     let folder = tempfile::tempdir().unwrap();
     let mut authority = Authority::init(folder.path(), "test").unwrap();
     for _ in 0..ISSUES_AHEAD {
-        authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
+        authority.issue("east", &hosts(), Validity::days(5)).unwrap();
     }
-    assert!(matches!(authority.issue("alice", &hosts(), Validity::days(5)), Err(CertError::TooMany { .. })));
-    authority.revoke("alice").unwrap();
-    authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
+    assert!(matches!(authority.issue("east", &hosts(), Validity::days(5)), Err(CertError::TooMany { .. })));
+    authority.revoke("east").unwrap();
+    authority.issue("east", &hosts(), Validity::days(5)).unwrap();
 }
 
 #[test]
@@ -93,25 +93,25 @@ fn wrong_certificates_are_named_before_anybody_dials() {
     let now = OffsetDateTime::now_utc();
     let hours =
         |from: i64, until: i64| Validity { from: now + Duration::hours(from), until: now + Duration::hours(until) };
-    authority.issue("alice", &hosts(), Validity::days(5)).unwrap();
-    authority.issue("bob", &hosts(), Validity::days(5)).unwrap();
+    authority.issue("east", &hosts(), Validity::days(5)).unwrap();
+    authority.issue("north", &hosts(), Validity::days(5)).unwrap();
     authority.issue("old", &hosts(), hours(-9, -1)).unwrap();
     authority.issue("new", &hosts(), hours(1, 9)).unwrap();
-    foreign.issue("alice", &hosts(), Validity::days(5)).unwrap();
+    foreign.issue("east", &hosts(), Validity::days(5)).unwrap();
     assert!(matches!(load(folder.path(), "old"), Err(CertError::Expired { .. })));
     assert!(matches!(load(folder.path(), "new"), Err(CertError::NotYetValid { .. })));
     let at = |name: &str| folder.path().join(name);
     let with =
         |name: &str, certificate: &Path, key: &Path| Credentials::load(name, certificate, key, &at("ca.pem"), None);
-    let wrong_name = with("bob", &at("alice.pem"), &at("alice.key"));
-    assert!(matches!(wrong_name, Err(CertError::WrongName { found, .. }) if found.starts_with("alice+1@")));
-    assert!(matches!(with("alice", &at("alice.pem"), &at("bob.key")), Err(CertError::WrongKey { .. })));
-    let foreign = with("alice", &other.path().join("alice.pem"), &other.path().join("alice.key"));
+    let wrong_name = with("north", &at("east.pem"), &at("east.key"));
+    assert!(matches!(wrong_name, Err(CertError::WrongName { found, .. }) if found.starts_with("east+1@")));
+    assert!(matches!(with("east", &at("east.pem"), &at("north.key")), Err(CertError::WrongKey { .. })));
+    let foreign = with("east", &other.path().join("east.pem"), &other.path().join("east.key"));
     assert!(matches!(foreign, Err(CertError::WrongAuthority { .. })));
-    assert!(matches!(with("alice", &at("alice.key"), &at("alice.key")), Err(CertError::Unreadable { .. })));
-    assert!(matches!(with("alice", &at("none.pem"), &at("alice.key")), Err(CertError::File { .. })));
+    assert!(matches!(with("east", &at("east.key"), &at("east.key")), Err(CertError::Unreadable { .. })));
+    assert!(matches!(with("east", &at("none.pem"), &at("east.key")), Err(CertError::File { .. })));
     std::fs::write(at("junk.pem"), [0xff, 0, 1, 2]).unwrap();
-    assert!(with("alice", &at("junk.pem"), &at("alice.key")).is_err());
+    assert!(with("east", &at("junk.pem"), &at("east.key")).is_err());
 }
 
 #[test]
@@ -128,5 +128,5 @@ fn names_and_hosts_are_checked() {
     for name in ["", "a b", "a/b", "../a", "a+1", "a@b", &"x".repeat(41)] {
         assert!(matches!(authority.issue(name, &hosts(), Validity::days(5)), Err(CertError::Name { .. })), "{name}");
     }
-    assert!(matches!(authority.issue("alice", &["ä".into()], Validity::days(5)), Err(CertError::Host { .. })));
+    assert!(matches!(authority.issue("east", &["ä".into()], Validity::days(5)), Err(CertError::Host { .. })));
 }

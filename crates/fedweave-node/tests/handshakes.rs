@@ -1,4 +1,4 @@
-//! Who gets in: alice listens and dials, others try. What must be refused is refused within three seconds, and no byte of it
+//! Who gets in: east listens and dials, others try. What must be refused is refused within three seconds, and no byte of it
 //! comes out of the transport.
 
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use time::{Duration as Span, OffsetDateTime};
 const LIMIT: Duration = Duration::from_secs(3);
 const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 
-/// A federation of alice, bob, carol and mallory, and another one whose authority nobody here trusts.
+/// A federation of east, north, west and stranger, and another one whose authority nobody here trusts.
 struct World {
     folder: TempDir,
     federation: String,
@@ -28,11 +28,11 @@ impl World {
     fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
         let mut authority = Authority::init(&folder.path().join("ours"), "ours").unwrap();
-        for name in ["alice", "bob", "carol", "mallory"] {
+        for name in ["east", "north", "west", "stranger"] {
             issue(&mut authority, name, Validity::days(1));
         }
         let mut other = Authority::init(&folder.path().join("other"), "other").unwrap();
-        issue(&mut other, "bob", Validity::days(1));
+        issue(&mut other, "north", Validity::days(1));
         World { federation: authority.federation().into(), folder }
     }
 
@@ -56,9 +56,9 @@ impl World {
         self.claim(name, &self.ours(), name)
     }
 
-    /// Alice, with these neighbours (and whom she dials).
-    fn alice(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
-        part(self.honest("alice"), port, neighbours)
+    /// East, with these neighbours (and whom she dials).
+    fn east(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
+        part(self.honest("east"), port, neighbours)
     }
 }
 
@@ -103,34 +103,34 @@ fn refused(seen: &[Arrival], name: &str, reason: Reason) -> bool {
     seen.iter().any(|a| matches!(a, Arrival::Refused(r) if r.name == name && r.reason == reason))
 }
 
-/// A rogue who dials alice as one of her neighbours.
+/// A rogue who dials east as one of her neighbours.
 fn dials(credentials: impl Fn(&World) -> Credentials) {
     let world = World::new();
     let (claim, port) = (credentials(&world), free_port());
-    let mut alice = world.alice(port, &[("bob", None), ("carol", None)]);
-    let mut rogue = part(claim, free_port(), &[("alice", Some(port))]);
-    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    let mut east = world.east(port, &[("north", None), ("west", None)]);
+    let mut rogue = part(claim, free_port(), &[("east", Some(port))]);
+    let seen = listen(&mut east, &mut [&mut rogue], LIMIT);
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
-/// A rogue whom alice dials as bob.
+/// A rogue whom east dials as north.
 fn is_dialled(credentials: impl Fn(&World) -> Credentials) {
     let world = World::new();
     let port = free_port();
-    let mut rogue = part(credentials(&world), port, &[("alice", None)]);
-    let mut alice = world.alice(free_port(), &[("bob", Some(port))]);
-    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    let mut rogue = part(credentials(&world), port, &[("east", None)]);
+    let mut east = world.east(free_port(), &[("north", Some(port))]);
+    let seen = listen(&mut east, &mut [&mut rogue], LIMIT);
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
-/// Credentials of bob that are good but for the time, in a folder of their own.
+/// Credentials of north that are good but for the time, in a folder of their own.
 fn bob_at(world: &World, from: i64, until: i64) -> Credentials {
     let now = OffsetDateTime::now_utc();
     let mut authority = Authority::open(&world.ours()).unwrap();
     // The first issue is dialled under; the file is overwritten by the second one, signed for another time.
-    authority.revoke("bob").unwrap();
-    issue(&mut authority, "bob", Validity { from: now + Span::hours(from), until: now + Span::hours(until) });
-    let mut claim = world.honest("bob");
+    authority.revoke("north").unwrap();
+    issue(&mut authority, "north", Validity { from: now + Span::hours(from), until: now + Span::hours(until) });
+    let mut claim = world.honest("north");
     claim.identity.issue = 2;
     claim
 }
@@ -139,21 +139,21 @@ fn bob_at(world: &World, from: i64, until: i64) -> Credentials {
 fn a_valid_certificate_is_accepted_both_ways() {
     let world = World::new();
     let (a, b) = (free_port(), free_port());
-    let mut alice = world.alice(a, &[("bob", Some(b)), ("carol", None)]);
-    let mut bob = part(world.honest("bob"), b, &[("alice", None)]);
-    let mut carol = part(world.honest("carol"), free_port(), &[("alice", Some(a))]);
+    let mut east = world.east(a, &[("north", Some(b)), ("west", None)]);
+    let mut north = part(world.honest("north"), b, &[("east", None)]);
+    let mut west = part(world.honest("west"), free_port(), &[("east", Some(a))]);
     let started = Instant::now();
     let mut seen = Vec::new();
     let all = |seen: &[Arrival]| {
         [0, 1].iter().all(|k| seen.contains(&Arrival::Frame { from: *k, bytes: b"a frame".to_vec() }))
     };
     while !all(&seen) && started.elapsed() < 2 * LIMIT {
-        seen.extend(listen(&mut alice, &mut [&mut bob, &mut carol], Duration::from_millis(50)));
+        seen.extend(listen(&mut east, &mut [&mut north, &mut west], Duration::from_millis(50)));
     }
     assert!(all(&seen), "{:?}", brief(&seen));
     assert!(seen.contains(&Arrival::Up(0)) && seen.contains(&Arrival::Up(1)));
-    drop(bob);
-    let seen = listen(&mut alice, &mut [], LIMIT);
+    drop(north);
+    let seen = listen(&mut east, &mut [], LIMIT);
     assert!(seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
 }
 
@@ -174,50 +174,50 @@ fn a_certificate_that_is_not_yet_valid_is_refused() {
 
 #[test]
 fn the_certificate_of_another_authority_is_refused() {
-    dials(|world| world.claim("bob", &world.folder.path().join("other"), "bob"));
+    dials(|world| world.claim("north", &world.folder.path().join("other"), "north"));
 }
 
 #[test]
 fn the_certificate_of_another_authority_is_refused_when_dialled() {
-    is_dialled(|world| world.claim("bob", &world.folder.path().join("other"), "bob"));
+    is_dialled(|world| world.claim("north", &world.folder.path().join("other"), "north"));
 }
 
 #[test]
 fn a_self_signed_certificate_is_refused() {
     dials(|world| {
         let mut params = rcgen::CertificateParams::new(HOSTS.map(String::from)).unwrap();
-        let name = format!("bob+1@{}", world.federation);
+        let name = format!("north+1@{}", world.federation);
         params.distinguished_name.push(rcgen::DnType::CommonName, name);
         let key = rcgen::KeyPair::generate().unwrap();
         let folder = world.folder.path().join("self");
         std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("bob.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-        std::fs::write(folder.join("bob.key"), key.serialize_pem()).unwrap();
-        world.claim("bob", &folder, "bob")
+        std::fs::write(folder.join("north.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        std::fs::write(folder.join("north.key"), key.serialize_pem()).unwrap();
+        world.claim("north", &folder, "north")
     });
 }
 
 #[test]
 fn a_neighbour_cannot_take_the_name_of_another() {
-    // Carol is a neighbour too, and her certificate is good: she may speak as carol only.
-    dials(|world| world.claim("bob", &world.ours(), "carol"));
+    // West is a neighbour too, and her certificate is good: she may speak as west only.
+    dials(|world| world.claim("north", &world.ours(), "west"));
 }
 
 #[test]
 fn a_neighbour_cannot_answer_for_another_when_dialled() {
-    is_dialled(|world| world.claim("bob", &world.ours(), "mallory"));
+    is_dialled(|world| world.claim("north", &world.ours(), "stranger"));
 }
 
 #[test]
 fn a_valid_certificate_of_a_stranger_is_refused() {
-    dials(|world| world.honest("mallory"));
+    dials(|world| world.honest("stranger"));
 }
 
 #[test]
 fn a_revoked_certificate_is_refused() {
     dials(|world| {
-        Authority::open(&world.ours()).unwrap().revoke("bob").unwrap();
-        world.honest("bob")
+        Authority::open(&world.ours()).unwrap().revoke("north").unwrap();
+        world.honest("north")
     });
 }
 
@@ -225,16 +225,16 @@ fn a_revoked_certificate_is_refused() {
 fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
     let world = World::new();
     let port = free_port();
-    let mut alice = world.alice(port, &[("bob", None)]);
-    let mut bob = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
+    let mut east = world.east(port, &[("north", None)]);
+    let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
     let started = Instant::now();
-    while !listen(&mut alice, &mut [&mut bob], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
+    while !listen(&mut east, &mut [&mut north], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
         assert!(started.elapsed() < 2 * LIMIT);
     }
-    Authority::open(&world.ours()).unwrap().revoke("bob").unwrap();
-    let seen = listen(&mut alice, &mut [&mut bob], LIMIT);
-    assert!(refused(&seen, "bob", Reason::Revoked) && seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
-    let seen = listen(&mut alice, &mut [&mut bob], Duration::from_millis(500));
+    Authority::open(&world.ours()).unwrap().revoke("north").unwrap();
+    let seen = listen(&mut east, &mut [&mut north], LIMIT);
+    assert!(refused(&seen, "north", Reason::Revoked) && seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
+    let seen = listen(&mut east, &mut [&mut north], Duration::from_millis(500));
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
@@ -242,21 +242,21 @@ fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
 fn the_same_identity_twice_is_refused_with_a_reason() {
     let world = World::new();
     let port = free_port();
-    let mut alice = world.alice(port, &[("bob", None)]);
-    let mut bob = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
+    let mut east = world.east(port, &[("north", None)]);
+    let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
     let started = Instant::now();
-    while !listen(&mut alice, &mut [&mut bob], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
+    while !listen(&mut east, &mut [&mut north], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
         assert!(started.elapsed() < 2 * LIMIT);
     }
-    // What bob has sent already is his own.
-    listen(&mut alice, &mut [], Duration::from_millis(500));
-    let mut twin = part(world.honest("bob"), free_port(), &[("alice", Some(port))]);
-    let seen = listen(&mut alice, &mut [&mut twin], LIMIT);
-    assert!(refused(&seen, "bob", Reason::IdentityInUse), "{:?}", brief(&seen));
+    // What north has sent already is his own.
+    listen(&mut east, &mut [], Duration::from_millis(500));
+    let mut twin = part(world.honest("north"), free_port(), &[("east", Some(port))]);
+    let seen = listen(&mut east, &mut [&mut twin], LIMIT);
+    assert!(refused(&seen, "north", Reason::IdentityInUse), "{:?}", brief(&seen));
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
-/// Speaks TLS to alice without a certificate; true if she hangs up within the limit.
+/// Speaks TLS to east without a certificate; true if she hangs up within the limit.
 fn hangs_up(world: &World, port: u16, versions: &[&'static rustls::SupportedProtocolVersion]) -> bool {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(world.ours().join("ca.pem")).unwrap()).unwrap();
@@ -284,10 +284,10 @@ fn hangs_up(world: &World, port: u16, versions: &[&'static rustls::SupportedProt
 fn no_certificate_and_tls_1_2_are_refused() {
     let world = World::new();
     let port = free_port();
-    let mut alice = world.alice(port, &[("bob", None)]);
+    let mut east = world.east(port, &[("north", None)]);
     assert!(hangs_up(&world, port, &[&rustls::version::TLS13]), "no certificate");
     assert!(hangs_up(&world, port, &[&rustls::version::TLS12]), "TLS 1.2");
-    let seen = listen(&mut alice, &mut [], Duration::from_millis(300));
+    let seen = listen(&mut east, &mut [], Duration::from_millis(300));
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
@@ -295,11 +295,11 @@ fn no_certificate_and_tls_1_2_are_refused() {
 fn plaintext_is_refused() {
     let world = World::new();
     let port = free_port();
-    let mut alice = world.alice(port, &[("bob", None)]);
-    let link = Link::LoopbackPlaintext { name: "bob".into() };
-    let neighbours = [Neighbour { name: "alice".into(), endpoint: Some(format!("127.0.0.1:{port}")) }];
+    let mut east = world.east(port, &[("north", None)]);
+    let link = Link::LoopbackPlaintext { name: "north".into() };
+    let neighbours = [Neighbour { name: "east".into(), endpoint: Some(format!("127.0.0.1:{port}")) }];
     let mut rogue = ZenohTransport::open(link, &format!("127.0.0.1:{}", free_port()), &neighbours).unwrap();
-    let seen = listen(&mut alice, &mut [&mut rogue], LIMIT);
+    let seen = listen(&mut east, &mut [&mut rogue], LIMIT);
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(LIMIT)).unwrap();

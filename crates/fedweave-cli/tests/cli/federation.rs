@@ -96,10 +96,10 @@ fn a_neighbour_that_never_comes_is_named_and_status_shows_it() {
 fn certificates_in_two_commands() {
     let s = Sandbox::new();
     s.succeed("certs init");
-    let issued = s.succeed("certs issue alice@10.0.0.1 bob@b.example.org,10.0.0.2");
-    assert!(issued.contains("alice+1@") && issued.contains("bob+1@"), "{issued}");
-    s.succeed("certs revoke bob");
-    s.succeed("certs issue bob@10.0.0.2 --days 3");
+    let issued = s.succeed("certs issue east@10.0.0.1 north@b.example.org,10.0.0.2");
+    assert!(issued.contains("east+1@") && issued.contains("north+1@"), "{issued}");
+    s.succeed("certs revoke north");
+    s.succeed("certs issue north@10.0.0.2 --days 3");
     let shown = s.succeed("certs show");
     assert!(shown.contains("revoked") && shown.contains("valid") && shown.contains("10.0.0.2"), "{shown}");
     for (command, word) in [

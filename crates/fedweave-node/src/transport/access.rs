@@ -99,23 +99,23 @@ mod tests {
     #[test]
     fn the_sender_is_in_the_key_and_only_a_plain_key_has_one() {
         let keys = Keys::new("f");
-        let alice = Identity { name: "alice".into(), issue: 2, federation: "f".into() };
-        assert_eq!(keys.sender(&keys.frame("bob", &alice, "5e")), Some((alice.clone(), "5e")));
-        assert_eq!(keys.sender(&keys.alive(&alice, "5e")), Some((alice.clone(), "5e")));
-        assert_eq!(keys.sender(&keys.frame("bob", &alice, "*")), None);
-        assert_eq!(keys.sender("fw/f/frame/bob/*/5e"), None);
+        let east = Identity { name: "east".into(), issue: 2, federation: "f".into() };
+        assert_eq!(keys.sender(&keys.frame("north", &east, "5e")), Some((east.clone(), "5e")));
+        assert_eq!(keys.sender(&keys.alive(&east, "5e")), Some((east.clone(), "5e")));
+        assert_eq!(keys.sender(&keys.frame("north", &east, "*")), None);
+        assert_eq!(keys.sender("fw/f/frame/north/*/5e"), None);
         assert_eq!(keys.sender(""), None);
     }
 
     #[test]
     fn a_neighbour_may_publish_on_its_own_key_to_us_and_nowhere_else() {
-        let (alice, bob) = (identity("alice"), identity("bob"));
-        let puts: Vec<_> = permissions(&Keys::new("f"), &alice, &bob)
+        let (east, north) = (identity("east"), identity("north"));
+        let puts: Vec<_> = permissions(&Keys::new("f"), &east, &north)
             .into_iter()
             .filter(|(flow, message, _)| (*flow, *message) == ("ingress", "put"))
             .map(|(_, _, key)| key)
             .collect();
-        assert_eq!(puts, ["fw/f/frame/alice/bob+1@f/*"]);
+        assert_eq!(puts, ["fw/f/frame/east/north+1@f/*"]);
     }
 
     fn identity(name: &str) -> Identity {

@@ -159,39 +159,39 @@ mod tests {
     }
 
     fn table() -> Admission {
-        Admission::new(vec!["bob".into(), "carol".into()], "f".into(), RevocationList::default())
+        Admission::new(vec!["north".into(), "west".into()], "f".into(), RevocationList::default())
     }
 
     #[test]
     fn the_first_session_sits_the_second_waits_for_it_to_leave() {
-        let (mut table, mut out, bob) = (table(), Vec::new(), identity("bob", 1));
-        table.appeared(bob.clone(), "1", &mut out);
-        table.appeared(bob.clone(), "1", &mut out);
-        table.appeared(bob.clone(), "2", &mut out);
-        let refusal = Refusal { name: "bob".into(), reason: Reason::IdentityInUse };
+        let (mut table, mut out, north) = (table(), Vec::new(), identity("north", 1));
+        table.appeared(north.clone(), "1", &mut out);
+        table.appeared(north.clone(), "1", &mut out);
+        table.appeared(north.clone(), "2", &mut out);
+        let refusal = Refusal { name: "north".into(), reason: Reason::IdentityInUse };
         assert_eq!(out, [Arrival::Up(0), Arrival::Refused(refusal)]);
-        assert_eq!(table.sender(&bob, "1"), Ok(0));
-        assert_eq!(table.sender(&bob, "2"), Err(Reason::NotAdmitted));
+        assert_eq!(table.sender(&north, "1"), Ok(0));
+        assert_eq!(table.sender(&north, "2"), Err(Reason::NotAdmitted));
         out.clear();
-        table.vanished(&bob, "1", &mut out);
+        table.vanished(&north, "1", &mut out);
         assert_eq!(out, [Arrival::Down(0), Arrival::Up(0)]);
-        assert_eq!(table.sender(&bob, "2"), Ok(0));
-        assert_eq!(table.sender(&bob, "1"), Err(Reason::NotAdmitted));
+        assert_eq!(table.sender(&north, "2"), Ok(0));
+        assert_eq!(table.sender(&north, "1"), Err(Reason::NotAdmitted));
     }
 
     #[test]
     fn strangers_and_other_federations_do_not_sit() {
         let (mut table, mut out) = (table(), Vec::new());
-        table.appeared(identity("mallory", 1), "1", &mut out);
-        table.appeared(Identity { federation: "g".into(), ..identity("bob", 1) }, "1", &mut out);
+        table.appeared(identity("stranger", 1), "1", &mut out);
+        table.appeared(Identity { federation: "g".into(), ..identity("north", 1) }, "1", &mut out);
         assert!(out.iter().all(|a| matches!(a, Arrival::Refused(r) if r.reason == Reason::NotANeighbour)));
-        assert_eq!((out.len(), table.sender(&identity("bob", 1), "1")), (2, Err(Reason::NotAdmitted)));
+        assert_eq!((out.len(), table.sender(&identity("north", 1), "1")), (2, Err(Reason::NotAdmitted)));
     }
 
     #[test]
     fn the_queue_of_impostors_is_bounded() {
         let (mut table, mut out) = (table(), Vec::new());
-        (0..1000).for_each(|k| table.appeared(identity("carol", 1), &k.to_string(), &mut out));
+        (0..1000).for_each(|k| table.appeared(identity("west", 1), &k.to_string(), &mut out));
         assert_eq!(table.seats[1].waiting.len(), WAITING_MAX);
     }
 }
