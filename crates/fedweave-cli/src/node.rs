@@ -5,7 +5,9 @@ mod settings;
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +20,7 @@ use fedweave_node::event_log::EventLog;
 use fedweave_node::ground::Ground;
 use fedweave_node::metrics::{Shared, Snapshot, serve};
 use fedweave_node::run::{End, LocalEvent, Surroundings, Wish, now_ms, run as run_part};
-use fedweave_node::transport::{self, Link, Transport, ZenohTransport};
+use fedweave_node::transport::{self, Link, RUNTIME, Transport, ZenohTransport};
 use fedweave_node::{FileStore, Note, Outcome, Part, Plan, Reason, Store, exposure};
 use serde_json::json;
 
@@ -73,6 +75,16 @@ const LINGER: Duration = Duration::from_secs(30);
 /// The file that asks a running part to leave.
 const LEAVE: &str = "leave";
 
+/// The transport wants an environment variable, which only a new program can have from its start: this one replaces itself.
+fn with_right_runtime() -> Result<()> {
+    if std::env::var(RUNTIME.0).as_deref() == Ok(RUNTIME.1) {
+        return Ok(());
+    }
+    let mut again = Command::new(std::env::current_exe()?);
+    let failed = again.args(std::env::args_os().skip(1)).env(RUNTIME.0, RUNTIME.1).exec();
+    Err(failed).context("the program cannot start itself again")
+}
+
 pub fn run(args: &NodeArgs) -> Result<Exit> {
     let settings = settings::read(&args.config, args.loopback_plaintext)?;
     if args.leave {
@@ -81,6 +93,7 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
     if args.check {
         return check(&settings);
     }
+    with_right_runtime()?;
     catch_interrupts();
     // One part among many on a machine: its rounds are short, and threads would only get in each other's way.
     use_threads(Some(1));

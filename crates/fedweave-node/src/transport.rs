@@ -13,7 +13,7 @@ mod zenoh;
 use std::time::Duration;
 
 pub use admission::{Admission, Reason, Refusal};
-pub use settings::{Link, Neighbour, TransportError};
+pub use settings::{Link, Neighbour, RUNTIME, TransportError};
 pub use warnings::keep_warnings;
 pub use zenoh::ZenohTransport;
 

@@ -37,6 +37,10 @@ pub enum Link {
     },
 }
 
+/// An environment variable and the value it must have when the process starts. The engine reads and writes a TLS connection in two tasks
+/// that share it without a lock; on one thread they cannot get in each other's way, on two they corrupt memory.
+pub const RUNTIME: (&str, &str) = ("ZENOH_RUNTIME", "(rx: (handover: tx))");
+
 /// Why there is no transport.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -58,6 +62,9 @@ pub enum TransportError {
         /// The endpoint.
         endpoint: String,
     },
+    /// Reading and writing are not on one thread.
+    #[error("the environment variable {} must be `{}` when the process starts", RUNTIME.0, RUNTIME.1)]
+    Runtime,
     /// The engine refused.
     #[error("cannot listen on {listen}: {detail}")]
     Engine {

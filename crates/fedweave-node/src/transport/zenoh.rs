@@ -15,7 +15,7 @@ use zenoh::{Config, Session, Wait};
 
 use super::access::{Keys, rules};
 use super::redial::Redial;
-use super::settings::{Link, Neighbour, TransportError, configuration, split};
+use super::settings::{Link, Neighbour, RUNTIME, TransportError, configuration, split};
 use super::warnings::next_warning;
 use super::{Admission, Arrival, FRAME_BYTES_MAX, Refusal, Transport};
 use crate::certs::{Identity, RevocationList};
@@ -47,6 +47,9 @@ pub struct ZenohTransport {
 impl ZenohTransport {
     /// Listens at `listen` (`host:port`) and dials the neighbours that have an endpoint, for as long as it takes.
     pub fn open(link: Link, listen: &str, neighbours: &[Neighbour]) -> Result<ZenohTransport, TransportError> {
+        if std::env::var(RUNTIME.0).as_deref() != Ok(RUNTIME.1) {
+            return Err(TransportError::Runtime);
+        }
         let endpoints = neighbours.iter().filter_map(|n| n.endpoint.as_deref()).chain([listen]);
         for endpoint in endpoints {
             split(endpoint)?;
