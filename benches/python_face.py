@@ -37,7 +37,7 @@ def problem(nodes: int, rows: int):
     return x, y, ids[of_row], graph
 
 
-def edges_of(graph, ids, x, y):
+def edges_of(graph, ids):
     """The nearest-neighbour graph as a table."""
     from fedweave._network import network
 
@@ -56,14 +56,14 @@ def command_line(folder: Path, x, y, ids, edges) -> tuple[float, np.ndarray]:
     for _ in range(REPEATS):
         done = subprocess.run([sys.executable, "-m", "fedweave", *words], cwd=folder, capture_output=True, check=True)
         seconds.append(json.loads(done.stdout)["seconds"])
-    table = pd.read_csv(folder / "run" / "parameters.csv", float_precision="round_trip")
-    return min(seconds), table.drop(columns=["node", "intercept"]).to_numpy()
+    table = pd.read_csv(folder / "run" / "parameters.csv", dtype=str).drop(columns=["node", "intercept"])
+    return min(seconds), np.array([[float(cell) for cell in row] for row in table.to_numpy()])
 
 
 def main() -> None:
     nodes, rows = (int(word) for word in (sys.argv[1:] + ["10000", "20"][len(sys.argv) - 1 :]))
     x, y, ids, graph = problem(nodes, rows)
-    edges = edges_of(graph, ids, x, y)
+    edges = edges_of(graph, ids)
     model = GTVRegressor(edges, lam=0.1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model.fit(x, y, nodes=ids)

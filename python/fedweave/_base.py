@@ -26,6 +26,7 @@ from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, Paramete
 PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic")
 SOLVERS = ("auto", "primal-dual", "newton", "newton-cg")
 SEED_MAX = 2**31 - 1
+ROWS_AT_ONCE = 8192
 
 
 def number(name: str, value: Any, least: float, strict: bool = False) -> float:
@@ -228,7 +229,13 @@ class Networked(BaseEstimator):
         if nodes is None:
             raise ValueError("predict: which nodes? give nodes=ids (one per row of X); the models were fitted with nodes")
         index = locate(self._known, nodes, x.shape[0])
-        return np.einsum("rj,rbj->rb", x, self._coef[index]) + self._intercept[index]
+        scores = np.empty((x.shape[0], self._blocks()))
+        for start in range(0, x.shape[0], ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            # In one layout, so that the sum has one order.
+            rows, here = np.ascontiguousarray(x[part]), index[part]
+            scores[part] = np.einsum("rj,rbj->rb", rows, self._coef[here]) + self._intercept[here]
+        return scores
 
     def path(
         self,

@@ -25,8 +25,8 @@ class ConvexClustering(ClusterMixin, Networked):
 
     Without a graph every point is joined with its 10 nearest, with weights `exp(-|x_i - x_j|^2 / s)` where s is the median squared
     length of these edges. With `lam="auto"` the whole path is solved and `lam` is the middle of the longest stretch (on a logarithmic
-    scale) with the same clusters; with `n_clusters` the stretch is looked for among the values that give that many, or as
-    nearly as possible.
+    scale) with the same clusters, more than one and at most half as many as points (or, if the graph is in pieces, where every
+    piece is a cluster); with `n_clusters` it is the middle of the values that give that many clusters, or as nearly as possible.
 
     `labels_` has an entry per row of X; `cluster_centers_` are the common `w`; `path_` is the path, if one was solved. The other
     attributes are those of `GTVRegressor`. `nodes` names the node of each row; without it every row is a node, named by its

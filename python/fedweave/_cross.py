@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -57,7 +58,11 @@ class CrossValidated:
                 if (fold == k).any():
                     yield fold == k
             return
-        for _, held in check_cv(self.cv).split(task.x, task.y, task.node_of_row):
+        with warnings.catch_warnings():
+            # Splitters that keep groups together get the nodes; the others need not say that they ignore them.
+            warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+            splits = list(check_cv(self.cv).split(task.x, task.y, task.node_of_row))
+        for _, held in splits:
             mark = np.zeros(rows, dtype=bool)
             mark[held] = True
             yield mark

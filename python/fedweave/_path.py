@@ -57,16 +57,17 @@ class LambdaPath:
         return pd.DataFrame(columns)
 
     def longest_stretch(self) -> int:
-        """The middle of the longest stretch of lambda, on a logarithmic scale, with the same clusters, neither the fewest nor
-        one per node; the middle of the grid if there is none."""
+        """The middle of the longest stretch of lambda, on a logarithmic scale, with the same clusters, more than
+        one and at most half as many as nodes; the middle of the grid if there is none. Components that no lam can join last for ever."""
         best, length, k = len(self) // 2, 0.0, 0
-        fewest = int(self.n_clusters.min())
+        if self.n_clusters[-1] > 1 and self.lam_max is not None and self.lams[-1] >= self.lam_max:
+            return len(self) - 1
         while k < len(self):
             end = k
             while end + 1 < len(self) and np.array_equal(self.labels[end + 1], self.labels[k]):
                 end += 1
             stretch = abs(np.log(self.lams[end] / self.lams[k])) if self.lams[k] > 0 else 0.0
-            if fewest < self.n_clusters[k] < len(self.nodes) and stretch > length:
+            if 1 < self.n_clusters[k] <= len(self.nodes) / 2 and stretch > length:
                 best, length = (k + end) // 2, float(stretch)
             k = end + 1
         return best

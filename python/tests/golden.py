@@ -63,8 +63,13 @@ class Golden:
 def load(name: str) -> Golden:
     folder = FOLDER / name
     read = lambda file: json.loads((folder / file).read_text())  # noqa: E731
-    rows = pd.read_csv(folder / "nodes.csv", dtype={"node": str}, keep_default_na=False)
-    return Golden(name, read("problem.json"), read("solution.json"), rows, folder / "edges.csv")
+    return Golden(name, read("problem.json"), read("solution.json"), read_table(folder / "nodes.csv"), folder / "edges.csv")
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table with exact numbers: what pandas reads by itself may differ in the last bit."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return frame.assign(**{c: [float(cell) for cell in frame[c]] for c in frame.columns if c != "node"})
 
 
 def parameters(model: Any) -> np.ndarray:

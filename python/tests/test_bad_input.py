@@ -108,7 +108,7 @@ def test_bad_input_names_the_fact(case):
 
 def test_errors_carry_their_fields_and_travel():
     with pytest.raises(errors.LabelError) as caught:
-        fit(loss="poisson", y=bad(np.abs(Y), 11, -4.0))
+        fit(loss="poisson", y=bad(np.round(np.abs(Y)), 11, -4.0), nodes=IDS[::-1])  # sorted by node it is another row
     error = pickle.loads(pickle.dumps(caught.value))
     assert (error.row, error.label, error.loss) == (11, -4.0, "poisson") and isinstance(error, ValueError)
     with pytest.raises(errors.FileError) as caught:

@@ -5,12 +5,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from golden import read_table
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from test_sklearn import rows
 
 from fedweave import ConvexClustering, GTVClassifier, GTVClassifierCV, GTVRegressor, GTVRegressorCV, knn
+
+
+def polars(frame):
+    return pl.DataFrame({column: frame[column].to_list() for column in frame.columns})
 
 
 def same(a, b):
@@ -25,7 +30,7 @@ def test_every_kind_of_graph_is_the_same_graph(tmp_path):
     nx.write_graphml(graph, tmp_path / "graph.graphml")
     matrix = nx.to_scipy_sparse_array(graph, nodelist=names)
     first = GTVRegressor(graph, lam=0.2).fit(x, y, nodes=ids)
-    kinds = [edges, pl.from_pandas(edges), tmp_path / "edges.csv", str(tmp_path / "graph.graphml")]
+    kinds = [edges, polars(edges), tmp_path / "edges.csv", str(tmp_path / "graph.graphml")]
     kinds += [(matrix, names), (sparse.csr_matrix(matrix), names), (matrix.toarray(), names), list(graph.edges)]
     for kind in kinds:
         assert same(GTVRegressor(kind, lam=0.2).fit(x, y, nodes=ids), first)
@@ -38,7 +43,7 @@ def test_tables_with_a_node_column():
     x, y, ids, graph = rows()
     frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(station=ids)
     plain = GTVRegressor(graph, lam=0.2).fit(x, y, nodes=ids)
-    for table in (frame, pl.from_pandas(frame)):
+    for table in (frame, polars(frame)):
         model = GTVRegressor(graph, lam=0.2, node="station").fit(table, y)
         assert same(model, plain) and model.feature_names_in_.tolist() == ["a", "b", "c"]
         np.testing.assert_array_equal(model.predict(table), plain.predict(x, nodes=ids))
@@ -80,7 +85,7 @@ def test_attributes_tell_what_was_found():
         gradient = -2 * ones[here].T @ (y[here] - ones[here] @ full[n]) / here.sum()
         flow = sum(sign * model.edge_flow_[a, b] for a, b, sign in sign_edges)
         np.testing.assert_allclose(gradient + flow, 0, atol=1e-4)
-    assert model.history_["objective"][-1] == model.objective_ and model.n_iter_ >= 1
+    assert model.history_["objective"][-1] == pytest.approx(model.objective_, rel=1e-6) and model.n_iter_ >= 1
     assert "n0" in model.coef_ and "zz" not in model.coef_ and len(model.coef_) == 6
 
 
@@ -99,14 +104,15 @@ def test_lam_is_chosen_on_held_out_rows_like_on_the_command_line(tmp_path):
     x, y, ids, graph = rows(each=10)
     pd.DataFrame(x, columns=["a", "b", "c"]).assign(node=ids, y=y).to_csv(tmp_path / "rows.csv", index=False)
     pd.DataFrame(graph.edges, columns=["source", "target"]).to_csv(tmp_path / "edges.csv", index=False)
-    words = ["fit", "rows.csv", "--edges", "edges.csv", "--target", "y", "--standardize", "--seed", "3", "--json", "--out", "run"]
-    done = subprocess.run([sys.executable, "-m", "fedweave", *words], cwd=tmp_path, check=True, capture_output=True)
+    files = ["fit", str(tmp_path / "rows.csv"), "--edges", str(tmp_path / "edges.csv"), "--out", str(tmp_path / "run")]
+    words = ["--target", "y", "--standardize", "--seed", "3", "--json"]
+    done = subprocess.run([sys.executable, "-m", "fedweave", *files, *words], check=True, capture_output=True)
     told = json.loads(done.stdout)
-    table = pd.read_csv(tmp_path / "rows.csv", float_precision="round_trip")
+    table = read_table(tmp_path / "rows.csv")
     model = GTVRegressor(graph, standardize=True, random_state=3)
     model.fit(table[["a", "b", "c"]], table["y"], nodes=table["node"])
     assert model.lam_ == told["lambda"] and model.objective_ == told["objective"]
-    there = pd.read_csv(tmp_path / "run" / "parameters.csv", float_precision="round_trip")
+    there = read_table(tmp_path / "run" / "parameters.csv")
     assert there[["a", "b", "c"]].to_numpy().tobytes() == np.ascontiguousarray(np.asarray(model.coef_)).tobytes()
     assert there["intercept"].to_numpy().tobytes() == np.asarray(model.intercept_).tobytes()
 
@@ -163,7 +169,7 @@ def test_convex_clustering_finds_blobs():
     centres = np.array([[0, 0], [10, 0], [0, 10]])
     truth = np.repeat([0, 1, 2], 20)
     points = centres[truth] + rng.normal(size=(60, 2))
-    for model in (ConvexClustering(knn(30)), ConvexClustering(knn(30), n_clusters=3)):
+    for model in (ConvexClustering(), ConvexClustering(knn(30)), ConvexClustering(knn(30), n_clusters=3)):
         labels = model.fit_predict(points)
         assert [len(set(labels[truth == k])) for k in range(3)] == [1, 1, 1] and len(set(labels)) == 3
         assert model.cluster_centers_.shape == (3, 2) and model.path_ is not None

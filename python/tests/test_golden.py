@@ -4,9 +4,8 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
-from golden import FIVE, FOLDER, NAMES, flags, load, parameters
+from golden import FIVE, FOLDER, NAMES, flags, load, parameters, read_table
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -34,7 +33,7 @@ def test_models_equal_those_of_the_command_line_to_the_last_bit(name, tmp_path):
     golden = load(name)
     command = [sys.executable, "-m", "fedweave", "fit", str(FOLDER / name / "nodes.csv"), "--edges", str(golden.edges)]
     subprocess.run([*command, *flags(golden), "--out", str(tmp_path / "run")], check=True, capture_output=True)
-    table = pd.read_csv(tmp_path / "run" / "parameters.csv", dtype={"node": str}, float_precision="round_trip")
+    table = read_table(tmp_path / "run" / "parameters.csv")
     model = golden.fit()
     assert table["node"].tolist() == model.nodes_.tolist()
     there = table.drop(columns="node").to_numpy()
