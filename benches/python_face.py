@@ -1,6 +1,6 @@
 """What the Python face costs on top of the engine: 10,000 nodes, 10 features.
 
-    .venv/bin/python benches/python_face.py [nodes] [rows per node]
+    .venv/bin/python benches/python_face.py [nodes] [rows per node] [lam]
 
 Prints the seconds of `fit` from Python and of the solver on the command line (same file, same bits), and the memory that `fit`
 takes in units of the size of X: on Python's side (tracemalloc) and of the whole process (peak resident set).
@@ -20,7 +20,7 @@ import pandas as pd
 
 from fedweave import GTVRegressor, knn
 
-D, CLUSTERS, REPEATS = 10, 20, 3
+D, CLUSTERS, REPEATS = 10, 20, 5
 
 
 def problem(nodes: int, rows: int):
@@ -46,11 +46,11 @@ def edges_of(graph, ids):
     return pd.DataFrame({"source": names[net.heads], "target": names[net.tails], "weight": net.weights})
 
 
-def command_line(folder: Path, x, y, ids, edges) -> tuple[float, np.ndarray]:
+def command_line(folder: Path, x, y, ids, edges, lam) -> tuple[float, np.ndarray]:
     frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(D)]).assign(node=ids, y=y)
     frame.to_csv(folder / "rows.csv", index=False)
     edges.to_csv(folder / "edges.csv", index=False)
-    words = ["fit", "rows.csv", "--edges", "edges.csv", "--target", "y", "--lambda", "0.1", "--json", "--out", "run"]
+    words = ["fit", "rows.csv", "--edges", "edges.csv", "--target", "y", "--lambda", lam, "--json", "--out", "run"]
     words.append("--overwrite")
     seconds = []
     for _ in range(REPEATS):
@@ -61,10 +61,11 @@ def command_line(folder: Path, x, y, ids, edges) -> tuple[float, np.ndarray]:
 
 
 def main() -> None:
-    nodes, rows = (int(word) for word in (sys.argv[1:] + ["10000", "20"][len(sys.argv) - 1 :]))
+    words = sys.argv[1:] + ["10000", "20", "0.1"][len(sys.argv) - 1 :]
+    nodes, rows, lam = int(words[0]), int(words[1]), words[2]
     x, y, ids, graph = problem(nodes, rows)
     edges = edges_of(graph, ids)
-    model = GTVRegressor(edges, lam=0.1)
+    model = GTVRegressor(edges, lam=float(lam))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model.fit(x, y, nodes=ids)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -79,8 +80,8 @@ def main() -> None:
     python = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     with tempfile.TemporaryDirectory() as folder:
-        theirs, models = command_line(Path(folder), x, y, ids, edges)
-    print(f"{nodes} nodes, {len(edges)} edges, {len(x)} rows, {D} features, X of {x.nbytes / 2**20:.0f} MiB")
+        theirs, models = command_line(Path(folder), x, y, ids, edges, lam)
+    print(f"{nodes} nodes, {len(edges)} edges, {len(x)} rows, {D} features, lam {lam}, X of {x.nbytes / 2**20:.0f} MiB")
     print(f"fit from Python {min(seconds):.3f} s (solver {min(solver):.3f} s), command line's solver {theirs:.3f} s")
     print(f"ratio {min(seconds) / theirs:.3f}; same bits: {models.tobytes() == np.ascontiguousarray(np.asarray(model.coef_)).tobytes()}")
     print(f"memory of fit in units of X: Python {python / x.nbytes:.2f}, process {(peak - before) * 1024 / x.nbytes:.2f}")

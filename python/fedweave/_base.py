@@ -189,7 +189,8 @@ class Networked(BaseEstimator):
         self.lam_ = out["lam"]
         self.solve_seconds_ = out["seconds"]
         self.history_ = out["history"]
-        pairs = [(names[i], names[j]) for i, j in zip(out["heads"].tolist(), out["tails"].tolist())]
+        known = self.nodes_
+        pairs = list(zip(known[out["heads"]].tolist(), known[out["tails"]].tolist()))
         self.edges_ = Table(pairs, out["edge_weights"], name=edge_name)
         self.edge_flow_ = Table(pairs, out["u"], name=edge_name)
         self.lam_search_ = out.get("tuning")

@@ -64,7 +64,7 @@ class Positions:
 def edges_of(graph: Any) -> Edges:
     """The edges of anything but `knn`."""
     if graph is None:
-        return _from_pairs([], [])
+        return _from_columns([], [], [], [])
     if isinstance(graph, (str, os.PathLike)):
         found = _engine.read_edges(os.fspath(graph))
         return Edges(found["names"], found["heads"], found["tails"], found["edge_weights"])
@@ -77,7 +77,7 @@ def edges_of(graph: Any) -> Edges:
     if hasattr(graph, "columns"):
         return _from_frame(graph)
     if isinstance(graph, Iterable) and not isinstance(graph, Mapping):
-        return _from_pairs([tuple(edge) for edge in graph], [])
+        return _from_pairs([tuple(edge) for edge in graph])
     raise TypeError(
         f"graph: expected a networkx.Graph, a scipy sparse matrix, a table or list of edges, a path or knn(k, by=...), "
         f"got {type(graph).__name__}"
@@ -110,40 +110,58 @@ def _from_matrix(matrix: Any, names: Sequence[str]) -> Edges:
 def _from_networkx(graph: Any) -> Edges:
     if getattr(graph, "is_directed", bool)():
         raise GraphError("graph: it is directed; edges have no direction here: use graph.to_undirected()")
-    triples = [(a, b, 1.0 if w is None else w) for a, b, w in graph.edges(data="weight")]
-    return _from_pairs(triples, list(graph.nodes))
+    triples = list(graph.edges(data="weight"))
+    weights = [1.0 if w is None else w for _, _, w in triples]
+    return _from_columns([a for a, _, _ in triples], [b for _, b, _ in triples], weights, list(graph.nodes))
 
 
 def _from_frame(frame: Any) -> Edges:
     columns = [str(column) for column in frame.columns]
     if "source" not in columns or "target" not in columns:
-        raise GraphError(f"graph: a table of edges needs the columns source, target and may have weight; found {', '.join(columns)}")
-    source, target = (list(frame[column].to_list()) for column in ("source", "target"))
-    weight = list(frame["weight"].to_list()) if "weight" in columns else [1.0] * len(source)
-    return _from_pairs(list(zip(source, target, weight)), [])
+        found = ", ".join(columns)
+        raise GraphError(f"graph: a table of edges needs the columns source, target and may have weight; found {found}")
+    source, target = (frame[column].to_list() for column in ("source", "target"))
+    weight = frame["weight"].to_list() if "weight" in columns else [1.0] * len(source)
+    return _from_columns(source, target, weight, [])
 
 
-def _from_pairs(edges: list[tuple[Any, ...]], nodes: Iterable[Any]) -> Edges:
-    position: dict[str, int] = {}
-    for node in nodes:
-        position.setdefault(name_of(node), len(position))
-    ends = np.empty((len(edges), 2), dtype=np.int64)
-    weights = np.ones(len(edges))
+def _from_pairs(edges: list[tuple[Any, ...]]) -> Edges:
     for k, edge in enumerate(edges):
         if len(edge) not in (2, 3):
             raise GraphError(f"graph: edge {k} is {edge!r}; expected (source, target) or (source, target, weight)")
-        for side in (0, 1):
-            if edge[side] is None or edge[side] != edge[side] or edge[side] == "":
-                raise GraphError(f"graph: edge {k} has an end without a name")
-            ends[k, side] = position.setdefault(name_of(edge[side]), len(position))
-        if len(edge) == 3:
-            try:
-                weights[k] = edge[2]
-            except (TypeError, ValueError):
-                raise EdgeWeightError(f"graph: edge {k} has weight {edge[2]!r}, not a number", edge=k, weight=edge[2]) from None
+    weights = [edge[2] if len(edge) == 3 else 1.0 for edge in edges]
+    return _from_columns([edge[0] for edge in edges], [edge[1] for edge in edges], weights, [])
+
+
+def _from_columns(sources: list[Any], targets: list[Any], weights: list[Any], nodes: list[Any]) -> Edges:
+    """Edges by the ids of their ends; `nodes` are there even without an edge."""
+    position: dict[str, int] = {}
+    code: dict[Any, int] = {}
+    for node in dict.fromkeys([*nodes, *sources, *targets]):
+        if node is None or node != node or node == "":
+            k = next((k for k, ends in enumerate(zip(sources, targets)) if any(end is node or end == node for end in ends)), None)
+            raise GraphError("graph: a node without a name" if k is None else f"graph: edge {k} has an end without a name")
+        code[node] = position.setdefault(name_of(node), len(position))
+    heads, tails = (
+        np.fromiter(map(code.__getitem__, ends), dtype=np.int64, count=len(ends)) for ends in (sources, targets)
+    )
     names = list(position)
-    _check(ends[:, 0], ends[:, 1], weights, names)
-    return Edges(names, ends[:, 0].copy(), ends[:, 1].copy(), weights)
+    values = _weights(weights)
+    _check(heads, tails, values, names)
+    return Edges(names, heads, tails, values)
+
+
+def _weights(weights: list[Any]) -> np.ndarray:
+    try:
+        return np.array(weights, dtype=np.float64).reshape(len(weights))
+    except (TypeError, ValueError):
+        pass
+    for k, weight in enumerate(weights):
+        try:
+            float(weight)
+        except (TypeError, ValueError):
+            raise EdgeWeightError(f"graph: edge {k} has weight {weight!r}, not a number", edge=k, weight=weight) from None
+    raise GraphError("graph: weights must be numbers, one per edge")
 
 
 def _check(heads: np.ndarray, tails: np.ndarray, weights: np.ndarray, names: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ def names_of_rows(nodes: Any, rows: int) -> tuple[list[str], np.ndarray]:
             row = next(k for k, v in enumerate(values) if v is value or v == value)
             raise FedweaveError(f"nodes: row {row} has no node id", row=row)
         code[value] = position.setdefault(name_of(value), len(position))
-    codes = np.fromiter((code[value] for value in values), dtype=np.int64, count=rows)
+    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=rows)
     return list(position), codes
 
 

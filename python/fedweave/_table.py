@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,11 @@ class Table(Mapping[Any, Any]):
         self._values = values
         self.columns = None if columns is None else list(columns)
         self._name = name
-        self._index = {key: k for k, key in enumerate(self._keys)}
+
+    @cached_property
+    def _index(self) -> dict[Hashable, int]:
+        """Made when first needed: not every table is looked into."""
+        return {key: k for k, key in enumerate(self._keys)}
 
     def __getitem__(self, key: Any) -> Any:
         try:
