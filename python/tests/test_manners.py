@@ -42,7 +42,7 @@ def test_ctrl_c_stops_within_a_second_and_keeps_the_models():
     with pytest.raises(KeyboardInterrupt):
         model.fit(x, y, nodes=ids)
     late = time.monotonic() - pressed[0]
-    assert late < 1.0 + float(os.environ.get("FEDWEAVE_SLACK_SECONDS", "4"))
+    assert late < 1.0 + float(os.environ.get("FEDWEAVE_SLACK_SECONDS", "0"))  # for machines that do much else
     assert model.status_ == "interrupted" and model.objective_ < np.sum([np.mean(y[ids == i] ** 2) for i in range(3000)])
     assert np.isfinite(model.predict(x, nodes=ids)).all()
 
