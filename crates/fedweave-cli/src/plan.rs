@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use fedweave::matrix::Matrix;
-use fedweave::penalty::{Block, Blocks, Norm1, Norm2, NormInf, Penalty, Quadratic, SquaredNorm};
+use fedweave::penalty::{Block, Blocks, Penalty, Quadratic, named};
 use fedweave::solve::{Settings, Solver};
 use fedweave::split::{Share, SplitRule, SplitSpec};
 use fedweave::tune::Rule;
@@ -263,13 +263,7 @@ pub fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
 }
 
 fn plain_penalty(name: &str) -> Result<Box<dyn Penalty>> {
-    Ok(match name {
-        "norm2" => Box::new(Norm2),
-        "norm1" => Box::new(Norm1),
-        "norminf" => Box::new(NormInf),
-        "squared" => Box::new(SquaredNorm),
-        other => bail!("unknown penalty `{other}` in a block; use norm2, norm1, norminf or squared"),
-    })
+    named(name).ok_or_else(|| anyhow!("unknown penalty `{name}` in a block; use norm2, norm1, norminf or squared"))
 }
 
 fn penalty_name(raw: &RawConfig) -> Result<&str> {
@@ -287,29 +281,20 @@ fn penalty_name(raw: &RawConfig) -> Result<&str> {
 }
 
 fn family(name: &str, raw: &RawConfig) -> Result<Family> {
-    Ok(match name {
-        "squared" => Family::Squared,
-        "absolute" => Family::Absolute,
-        "huber" => {
-            let delta = raw.huber_delta.unwrap_or(1.0);
-            ensure!(delta > 0.0 && delta.is_finite(), "--huber-delta {delta}: must be positive");
-            Family::Huber { delta }
-        }
-        "logistic" => Family::Logistic,
-        // The classes are counted when the data are read.
-        "multinomial" => Family::Multinomial { classes: 0 },
-        "squared-hinge" => Family::SquaredHinge,
-        "poisson" => Family::Poisson,
-        "quantile" => {
-            let q = raw.quantile.unwrap_or(0.5);
+    let (delta, q) = (raw.huber_delta.unwrap_or(1.0), raw.quantile.unwrap_or(0.5));
+    let family = Family::named(name, delta, q).ok_or_else(|| {
+        anyhow!(
+            "--loss {name}: unknown; use squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point"
+        )
+    })?;
+    match family {
+        Family::Huber { .. } => ensure!(delta > 0.0 && delta.is_finite(), "--huber-delta {delta}: must be positive"),
+        Family::Quantile { .. } => {
             ensure!(q > 0.0 && q < 1.0, "--quantile {q}: must be between 0 and 1, exclusive");
-            Family::Quantile { q }
         }
-        "point" => Family::Point,
-        other => bail!(
-            "--loss {other}: unknown; use squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point"
-        ),
-    })
+        _ => {}
+    }
+    Ok(family)
 }
 
 pub fn input(raw: &RawConfig, family: Family, intercept: bool) -> Result<InputSpec> {

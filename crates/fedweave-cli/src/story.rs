@@ -515,6 +515,7 @@ pub fn command() -> String {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
-    let rest: Vec<String> = std::env::args().skip(1).map(quote).collect();
+    let words = crate::WORDS.get().cloned().unwrap_or_default();
+    let rest: Vec<String> = words.into_iter().map(quote).collect();
     format!("fedweave {}", rest.join(" "))
 }

@@ -17,9 +17,6 @@ use crate::fit::{HeldOut, build, time_left};
 use crate::plan::Plan;
 use crate::progress::Watcher;
 
-/// Iterations for one lambda while it is being chosen.
-const TUNING_ITERATIONS_MAX: usize = 10_000;
-
 /// Models trained without the held-out rows.
 pub struct Trial<'a> {
     /// Rows to train with, scaled.
@@ -36,15 +33,9 @@ impl<'a> Trial<'a> {
         let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
         let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
         let validation = scaled(input.data.select(&held_out(&input.data, &train, split, Part::Validation)));
-        // Which lambda is best does not depend on the last digits, nor is it worth waiting for ever.
-        let iterations_max = plan.settings.iterations_max.min(TUNING_ITERATIONS_MAX);
-        let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { plan.settings.tolerance.max(1e-5) };
-        Trial {
-            train: scaled(train),
-            validation,
-            loss,
-            settings: Settings { tolerance, iterations_max, ..plan.settings.clone() },
-        }
+        let quick = plan.settings.quick();
+        let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { quick.tolerance };
+        Trial { train: scaled(train), validation, loss, settings: Settings { tolerance, ..quick } }
     }
 
     pub fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {

@@ -102,6 +102,17 @@ pub trait Penalty: Send + Sync {
     }
 }
 
+/// The penalty with this name, if it needs nothing but its name.
+pub fn named(name: &str) -> Option<Box<dyn Penalty>> {
+    Some(match name {
+        "norm2" => Box::new(Norm2),
+        "norm1" => Box::new(Norm1),
+        "norminf" => Box::new(NormInf),
+        "squared" => Box::new(SquaredNorm),
+        _ => return None,
+    })
+}
+
 /// The excess of a dual norm over the radius of the ball, relative to the radius.
 fn ball_excess(norm: f64, radius: f64) -> f64 {
     if norm <= radius { 0.0 } else { (norm - radius) / radius.max(f64::MIN_POSITIVE) }

@@ -103,6 +103,19 @@ impl Tuning {
     }
 }
 
+/// Iterations for one `lambda` while it is being chosen.
+const ITERATIONS_MAX: usize = 10_000;
+/// Accuracy while it is being chosen.
+const TOLERANCE: f64 = 1e-5;
+
+impl Settings {
+    /// The settings to choose `lambda` with: which one is best does not depend on the last digits, nor is it worth waiting for ever.
+    pub fn quick(&self) -> Settings {
+        let (tolerance, iterations_max) = (self.tolerance.max(TOLERANCE), self.iterations_max.min(ITERATIONS_MAX));
+        Settings { tolerance, iterations_max, ..self.clone() }
+    }
+}
+
 /// Number of values on the default grid, from consensus down to nearly independent nodes.
 const GRID: usize = 17;
 /// Decades that an open grid may grow by.

@@ -77,6 +77,22 @@ impl NodeWeight {
 }
 
 impl Family {
+    /// The loss with this name and, where it has one, this parameter. Classes are still to be counted.
+    pub fn named(name: &str, huber_delta: f64, quantile: f64) -> Option<Self> {
+        Some(match name {
+            "squared" => Family::Squared,
+            "absolute" => Family::Absolute,
+            "huber" => Family::Huber { delta: huber_delta },
+            "logistic" => Family::Logistic,
+            "multinomial" => Family::Multinomial { classes: 0 },
+            "squared-hinge" => Family::SquaredHinge,
+            "poisson" => Family::Poisson,
+            "quantile" => Family::Quantile { q: quantile },
+            "point" => Family::Point,
+            _ => return None,
+        })
+    }
+
     /// Builds the loss of all nodes. Labels 0/1 of the two-class losses become -1/+1.
     pub fn build(self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
         Ok(match self {

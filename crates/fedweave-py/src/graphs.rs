@@ -1,0 +1,68 @@
+//! Graphs from files and from positions.
+
+use std::path::PathBuf;
+
+use fedweave::graph::{great_circle_points, k_nearest};
+use fedweave::{Graph, Matrix};
+use fedweave_io::EdgeList;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{of_file, raised};
+use crate::outcome::put_edges;
+
+/// The edges of a file, and the ids in it.
+#[pyfunction]
+pub fn read_edges<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let list = py.detach(|| EdgeList::read(&path)).map_err(|error| of_file(py, &error))?;
+    let mut names = list.ids().to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let graph = list.graph(&names).map_err(|error| of_file(py, &error))?;
+    edges(py, &graph, Some(names))
+}
+
+/// The graph in which every point is joined with its `k` nearest; `globe`: the points are latitude and longitude.
+#[pyfunction]
+pub fn nearest<'py>(
+    py: Python<'py>,
+    points: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    globe: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let array = points.as_array();
+    let mut points = Matrix::zeros(array.nrows(), array.ncols());
+    for (i, row) in array.outer_iter().enumerate() {
+        points.row_mut(i).iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+    }
+    let graph = py.detach(|| match globe {
+        true => k_nearest(&great_circle_points(&points)?, k),
+        false => k_nearest(&points, k),
+    });
+    edges(py, &graph.map_err(|error| raised(py, &error, &[]))?, None)
+}
+
+/// A running mean of `values` over the rows of each node, which leaves a constant exactly as it is; NaN without rows.
+#[pyfunction]
+pub fn node_means<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    node_of_row: PyReadonlyArray1<'py, i64>,
+    nodes: usize,
+) -> Bound<'py, PyArray1<f64>> {
+    let (mut mean, mut count) = (vec![f64::NAN; nodes], vec![0.0; nodes]);
+    for (&node, &value) in node_of_row.as_array().iter().zip(values.as_array()) {
+        let Some(i) = usize::try_from(node).ok().filter(|&i| i < nodes && !value.is_nan()) else { continue };
+        count[i] += 1.0;
+        mean[i] = if count[i] == 1.0 { value } else { mean[i] + (value - mean[i]) / count[i] };
+    }
+    PyArray1::from_vec(py, mean)
+}
+
+fn edges<'py>(py: Python<'py>, graph: &Graph, names: Option<Vec<String>>) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    put_edges(&out, graph)?;
+    out.set_item("names", names)?;
+    Ok(out)
+}

@@ -1,0 +1,52 @@
+//! The engine of the Python package: glue between NumPy arrays and the mathematics, nothing else. What users see is
+//! `python/fedweave`.
+//!
+//! Arrays are read in place, whatever their strides; the solver runs on threads of its own while the interpreter is free
+//! and looks after signals.
+#![cfg(feature = "python")]
+
+mod choose;
+mod errors;
+mod fit;
+mod graphs;
+mod outcome;
+mod path;
+mod task;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// What the Python face calls.
+#[pymodule(name = "_engine")]
+mod engine {
+    #[pymodule_export]
+    use super::choose::{grid, validate};
+    #[pymodule_export]
+    use super::fit::fit;
+    #[pymodule_export]
+    use super::graphs::{nearest, node_means, read_edges};
+    #[pymodule_export]
+    use super::path::path;
+    #[pymodule_export]
+    use super::{main, render, version};
+}
+
+/// Runs the command line; returns its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| fedweave_cli::main(args))
+}
+
+/// The page of a report, given as JSON.
+#[pyfunction]
+fn render(py: Python<'_>, report: &str) -> PyResult<String> {
+    let report: fedweave_report::Report =
+        serde_json::from_str(report).map_err(|error| errors::plain(py, "ReportError", &error.to_string()))?;
+    fedweave_report::render(&report).map_err(|error| errors::plain(py, "ReportError", &error.to_string()))
+}
+
+/// The version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

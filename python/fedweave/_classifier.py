@@ -1,0 +1,195 @@
+"""Classification with a model at every node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ._base import Networked
+from ._cross import CrossValidated
+from ._table import Table
+from .errors import LabelError
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if estimator.loss == "squared-hinge":
+        raise AttributeError("the squared hinge loss has no probabilities; use loss='logistic'")
+    return True
+
+
+class _Classification(ClassifierMixin, Networked):
+    LOSSES = ("logistic", "multinomial", "squared-hinge")
+
+    def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        x, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise LabelError("y has one class only; a classifier needs at least two classes", loss=self.loss)
+        if self.loss == "squared-hinge" and len(self.classes_) > 2:
+            message = f"y has {len(self.classes_)} classes; the squared hinge loss is for two classes: use loss='logistic'"
+            raise LabelError(message, loss=self.loss)
+        # The engine wants -1 and +1 of two classes, 0, 1, 2, ... of several.
+        return x, codes.astype(np.float64) if self._multinomial() else 2.0 * codes - 1.0
+
+    def _check_weight(self, target: np.ndarray | None, weight: np.ndarray | None) -> None:
+        if weight is not None and target is not None and len(np.unique(target[weight > 0])) < 2:
+            raise LabelError("rows with a positive weight are all of one class; a classifier needs at least two classes")
+
+    def _multinomial(self) -> bool:
+        return self.loss == "multinomial" or len(self.classes_) > 2
+
+    def _blocks(self) -> int:
+        return len(self.classes_) if self._multinomial() else 1
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, nodes: Any) -> Any:
+        task, net, single = super()._prepare(X, y, sample_weight, nodes)
+        if self._multinomial():
+            task.loss, task.classes = "multinomial", len(self.classes_)
+        return task, net, single
+
+    def _put_models(self, names: list[str], single: bool) -> None:
+        if single:
+            self.coef_, self.intercept_ = self._coef[0], self._intercept[0]
+            return
+        coef, intercept = self._coef, self._intercept
+        if self._blocks() == 1:
+            coef, intercept = coef[:, 0], intercept[:, 0]
+        columns = getattr(self, "feature_names_in_", None)
+        self.coef_, self.intercept_ = Table(names, coef, columns), Table(names, intercept)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> Any:
+        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node."""
+        return self._fit(X, y, sample_weight, nodes)
+
+    def decision_function(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Scores: one per row for two classes, one per class for several."""
+        scores = self._scores(X, nodes)
+        if self._blocks() == 1:
+            return scores[:, 0]
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Predicts the class of each row with the model of its node."""
+        scores = self.decision_function(X, nodes=nodes)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Probabilities of the classes, a column each."""
+        scores = self.decision_function(X, nodes=nodes)
+        if scores.ndim == 1:
+            upper = expit(scores)
+            return np.column_stack([1.0 - upper, upper])
+        return softmax(scores, axis=1)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Logarithms of the probabilities."""
+        return np.log(self.predict_proba(X, nodes=nodes))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> float:
+        """The share of rows that are predicted right."""
+        return float(accuracy_score(y, self.predict(X, nodes=nodes), sample_weight=sample_weight))
+
+
+class GTVClassifier(_Classification):
+    """A linear classifier at every node of a graph; neighbours are drawn together.
+
+    `loss` is "logistic" (softmax regression if there are more than two classes), "multinomial" (softmax also for two) or
+    "squared-hinge" (two classes). The ridge is not zero by default because classes that a model can tell apart perfectly would
+    let its parameters grow without bound. Everything else is as in `GTVRegressor`; also `classes_`. For several classes a row
+    of `coef_` has the shape (classes, features).
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        loss: str = "logistic",
+        penalty: str = "norm2",
+        lam: float | str = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        fit_intercept: bool = True,
+        ridge: float = 1e-3,
+        node: str | None = None,
+        node_weight: str = "equal",
+        standardize: bool = False,
+        penalty_matrix: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.loss = loss
+        self.penalty = penalty
+        self.lam = lam
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ridge = ridge
+        self.node = node
+        self.node_weight = node_weight
+        self.standardize = standardize
+        self.penalty_matrix = penalty_matrix
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class GTVClassifierCV(CrossValidated, _Classification):
+    """`GTVClassifier` with lam chosen by cross-validation; `lams`, `cv` and the results are as in `GTVRegressorCV`."""
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        lams: Any = None,
+        cv: Any = 5,
+        loss: str = "logistic",
+        penalty: str = "norm2",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        fit_intercept: bool = True,
+        ridge: float = 1e-3,
+        node: str | None = None,
+        node_weight: str = "equal",
+        standardize: bool = False,
+        penalty_matrix: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.lams = lams
+        self.cv = cv
+        self.loss = loss
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ridge = ridge
+        self.node = node
+        self.node_weight = node_weight
+        self.standardize = standardize
+        self.penalty_matrix = penalty_matrix
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

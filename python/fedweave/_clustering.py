@@ -1,0 +1,139 @@
+"""Convex clustering: points that are drawn together along the edges of a graph."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from ._base import Networked
+from ._graphs import Positions, knn, nearest
+from ._network import Network, network
+from ._path import LambdaPath
+from ._table import Table
+from ._task import Task
+from .errors import ParameterError
+
+NEIGHBOURS = 10
+
+
+class ConvexClustering(ClusterMixin, Networked):
+    """Minimises `sum_i |w_i - x_i|^2 + lam * sum_e A_e * phi(w_i - w_j)`; points with the same `w` are a cluster.
+
+    Without a graph every point is joined with its 10 nearest, with weights `exp(-|x_i - x_j|^2 / s)` where s is the median squared
+    length of these edges. With `lam="auto"` the whole path is solved and `lam` is the middle of the longest stretch (on a logarithmic
+    scale) with the same clusters, more than one and at most half as many as points (or, if the graph is in pieces, where every
+    piece is a cluster); with `n_clusters` it is the middle of the values that give that many clusters, or as nearly as possible.
+
+    `labels_` has an entry per row of X; `cluster_centers_` are the common `w`; `path_` is the path, if one was solved. The other
+    attributes are those of `GTVRegressor`. `nodes` names the node of each row; without it every row is a node, named by its
+    number.
+    """
+
+    LOSSES = ("point",)
+    loss = "point"
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        penalty: str = "norm2",
+        lam: float | str = "auto",
+        n_clusters: int | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        node: str | None = None,
+        standardize: bool = False,
+        penalty_matrix: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.penalty = penalty
+        self.lam = lam
+        self.n_clusters = n_clusters
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.node = node
+        self.standardize = standardize
+        self.penalty_matrix = penalty_matrix
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, nodes: Any = None) -> Any:
+        """Clusters the rows of X."""
+        return self._fit(X, None, sample_weight, nodes)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, nodes: Any = None) -> np.ndarray:
+        """The cluster of each row of X."""
+        return self.fit(X, sample_weight=sample_weight, nodes=nodes).labels_
+
+    def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, None]:
+        return validate_data(self, X, dtype=np.float64), None
+
+    def _without_nodes(self, x: np.ndarray) -> Network:
+        rows = np.arange(x.shape[0])
+        if self.graph is not None and not (isinstance(self.graph, knn) and self.graph.by is None):
+            return network(self.graph, rows, x.shape[0], {})
+        names = sorted(str(i) for i in rows)
+        order = np.fromiter((int(name) for name in names), dtype=np.int64, count=len(names))
+        node_of_row = np.argsort(order)
+        if x.shape[0] < 2:
+            empty = np.zeros(0, dtype=np.int64)
+            return Network(names, node_of_row, empty, empty, np.zeros(0))
+        rule = self.graph or knn(min(NEIGHBOURS, x.shape[0] - 1))
+        points = x[order]
+        edges = nearest(rule, Positions([], points, False), names)
+        weights = edges.weights if self.graph is not None else _closeness(points, edges.heads, edges.tails)
+        return Network(names, node_of_row, edges.heads, edges.tails, weights)
+
+    def _choose(self, task: Task, net: Network) -> None:
+        if self.n_clusters is not None:
+            good = isinstance(self.n_clusters, numbers.Integral) and not isinstance(self.n_clusters, bool)
+            if not good or self.n_clusters < 1:
+                raise ParameterError(
+                    f"n_clusters is {self.n_clusters!r}; it must be None or a whole number of at least 1",
+                    name="n_clusters",
+                    value=self.n_clusters,
+                )
+        self.path_ = None
+        if task.lam is not None:
+            return
+        if not len(net.heads):
+            task.lam = 0.0
+            return
+        self._walk(task, net, None, 50, None, None)
+        task.lam = float(self.path_.lams[self._pick(self.path_)])
+
+    def _pick(self, path: LambdaPath) -> int:
+        if self.n_clusters is None:
+            return path.longest_stretch()
+        distance = np.abs(path.n_clusters - self.n_clusters)
+        best = np.flatnonzero(distance == distance.min())
+        return int(best[len(best) // 2])
+
+    def _keep(self, out: dict[str, Any], task: Task, net: Network, single: bool) -> None:
+        try:
+            super()._keep(out, task, net, False)
+        finally:
+            self.cluster_centers_ = out["cluster_models"]
+            self.labels_ = out["labels"][net.node_of_row]
+
+    def _put_models(self, names: list[str], single: bool) -> None:
+        self.coef_ = Table(names, self._coef[:, 0], getattr(self, "feature_names_in_", None))
+
+
+def _closeness(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """Gaussian weights in units of the median length; never so small that an edge does not count."""
+    squares = ((points[heads] - points[tails]) ** 2).sum(axis=1)
+    scale = float(np.median(squares))
+    return np.maximum(np.exp(-squares / scale), 1e-6) if scale > 0 else np.ones(len(squares))

@@ -1,0 +1,20 @@
+"""The `fedweave` command: the same program as the one that `cargo build` makes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from . import _engine
+
+
+def main() -> int:
+    """Runs the command line; returns its exit code."""
+    # Until the engine catches Ctrl-C itself, it ends the program, as anywhere else.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    return _engine.main(["fedweave", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

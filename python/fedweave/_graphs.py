@@ -1,0 +1,204 @@
+"""Graphs from whatever Python people have: networkx, scipy, a table or list of edges, a file, or nearest neighbours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _engine
+from ._nodes import name_of
+from .errors import EdgeWeightError, GraphError, SelfLoopError
+
+LATITUDE = {"lat", "latitude"}
+LONGITUDE = {"lon", "lng", "long", "longitude"}
+
+
+@dataclass(frozen=True)
+class knn:
+    """Joins every node with its `k` nearest.
+
+    `by` says where nodes are: names of columns of a DataFrame X (averaged over the rows of a node, and not used as
+    features), a mapping from node to coordinates, or a DataFrame with a row of coordinates per node (its index). `metric` is
+    "great-circle" (the default for latitude and longitude) or "euclidean". For `ConvexClustering`, `by=None` means the
+    points themselves.
+    """
+
+    k: int
+    by: Any = None
+    metric: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of X that are positions."""
+        if isinstance(self.by, str):
+            return [self.by]
+        if isinstance(self.by, (list, tuple)) and all(isinstance(c, str) for c in self.by):
+            return list(self.by)
+        return []
+
+
+@dataclass
+class Edges:
+    """Edges between named nodes. `names` may hold nodes without an edge."""
+
+    names: list[str]
+    heads: np.ndarray
+    tails: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass
+class Positions:
+    """Where nodes are: a row per node, in the order of the network's names."""
+
+    columns: list[str]
+    values: np.ndarray
+    geographic: bool
+
+
+def edges_of(graph: Any) -> Edges:
+    """The edges of anything but `knn`."""
+    if graph is None:
+        return _from_columns([], [], [], [])
+    if isinstance(graph, (str, os.PathLike)):
+        found = _engine.read_edges(os.fspath(graph))
+        return Edges(found["names"], found["heads"], found["tails"], found["edge_weights"])
+    if isinstance(graph, tuple) and len(graph) == 2 and _is_matrix(graph[0]):
+        return _from_matrix(graph[0], [name_of(node) for node in graph[1]])
+    if _is_matrix(graph):
+        return _from_matrix(graph, [str(i) for i in range(graph.shape[0])])
+    if hasattr(graph, "edges") and hasattr(graph, "nodes"):
+        return _from_networkx(graph)
+    if hasattr(graph, "columns"):
+        return _from_frame(graph)
+    if isinstance(graph, Iterable) and not isinstance(graph, Mapping):
+        return _from_pairs([tuple(edge) for edge in graph])
+    raise TypeError(
+        f"graph: expected a networkx.Graph, a scipy sparse matrix, a table or list of edges, a path or knn(k, by=...), "
+        f"got {type(graph).__name__}"
+    )
+
+
+def _is_matrix(graph: Any) -> bool:
+    return sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape[0] == graph.shape[1])
+
+
+def _from_matrix(matrix: Any, names: Sequence[str]) -> Edges:
+    matrix = sparse.coo_array(matrix)
+    n = matrix.shape[0]
+    if matrix.shape != (n, n):
+        raise GraphError(f"graph: a matrix of weights must be square, found {matrix.shape}")
+    if len(names) != n:
+        raise GraphError(f"graph: the matrix has {n} rows, but there are {len(names)} names")
+    if len(set(names)) != n:
+        raise GraphError("graph: two rows of the matrix have the same name")
+    matrix = matrix.tocsr()
+    matrix.eliminate_zeros()
+    if (matrix != matrix.T).nnz:
+        raise GraphError("graph: the matrix of weights must be symmetric; an edge has one weight")
+    upper = sparse.coo_array(sparse.triu(matrix))
+    heads, tails = (np.asarray(side, dtype=np.int64) for side in upper.coords)
+    _check(heads, tails, upper.data, names)
+    return Edges(list(names), heads, tails, np.asarray(upper.data, dtype=np.float64))
+
+
+def _from_networkx(graph: Any) -> Edges:
+    if getattr(graph, "is_directed", bool)():
+        raise GraphError("graph: it is directed; edges have no direction here: use graph.to_undirected()")
+    triples = list(graph.edges(data="weight"))
+    weights = [1.0 if w is None else w for _, _, w in triples]
+    return _from_columns([a for a, _, _ in triples], [b for _, b, _ in triples], weights, list(graph.nodes))
+
+
+def _from_frame(frame: Any) -> Edges:
+    columns = [str(column) for column in frame.columns]
+    if "source" not in columns or "target" not in columns:
+        found = ", ".join(columns)
+        raise GraphError(f"graph: a table of edges needs the columns source, target and may have weight; found {found}")
+    source, target = (frame[column].to_list() for column in ("source", "target"))
+    weight = frame["weight"].to_list() if "weight" in columns else [1.0] * len(source)
+    return _from_columns(source, target, weight, [])
+
+
+def _from_pairs(edges: list[tuple[Any, ...]]) -> Edges:
+    for k, edge in enumerate(edges):
+        if len(edge) not in (2, 3):
+            raise GraphError(f"graph: edge {k} is {edge!r}; expected (source, target) or (source, target, weight)")
+    weights = [edge[2] if len(edge) == 3 else 1.0 for edge in edges]
+    return _from_columns([edge[0] for edge in edges], [edge[1] for edge in edges], weights, [])
+
+
+def _from_columns(sources: list[Any], targets: list[Any], weights: list[Any], nodes: list[Any]) -> Edges:
+    """Edges by the ids of their ends; `nodes` are there even without an edge."""
+    position: dict[str, int] = {}
+    code: dict[Any, int] = {}
+    for node in dict.fromkeys([*nodes, *sources, *targets]):
+        if node is None or node != node or node == "":
+            k = next((k for k, ends in enumerate(zip(sources, targets)) if any(end is node or end == node for end in ends)), None)
+            raise GraphError("graph: a node without a name" if k is None else f"graph: edge {k} has an end without a name")
+        code[node] = position.setdefault(name_of(node), len(position))
+    heads, tails = (
+        np.fromiter(map(code.__getitem__, ends), dtype=np.int64, count=len(ends)) for ends in (sources, targets)
+    )
+    names = list(position)
+    values = _weights(weights)
+    _check(heads, tails, values, names)
+    return Edges(names, heads, tails, values)
+
+
+def _weights(weights: list[Any]) -> np.ndarray:
+    try:
+        return np.array(weights, dtype=np.float64).reshape(len(weights))
+    except (TypeError, ValueError):
+        pass
+    for k, weight in enumerate(weights):
+        try:
+            float(weight)
+        except (TypeError, ValueError):
+            raise EdgeWeightError(f"graph: edge {k} has weight {weight!r}, not a number", edge=k, weight=weight) from None
+    raise GraphError("graph: weights must be numbers, one per edge")
+
+
+def _check(heads: np.ndarray, tails: np.ndarray, weights: np.ndarray, names: Sequence[str]) -> None:
+    """Faults of edges, while their ends have names."""
+    for k in np.flatnonzero(heads == tails)[:1]:
+        raise SelfLoopError(f"graph: node {names[heads[k]]!r} has an edge to itself", node=names[heads[k]])
+    for k in np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))[:1]:
+        ends = f"{names[heads[k]]!r} - {names[tails[k]]!r}"
+        message = f"graph: edge {ends} has weight {weights[k]}; weights must be positive and finite"
+        raise EdgeWeightError(message, edge=int(k), weight=float(weights[k]))
+
+
+def nearest(rule: knn, positions: Positions, names: Sequence[str]) -> Edges:
+    """The edges that `knn` stands for."""
+    n = len(names)
+    if isinstance(rule.k, bool) or not isinstance(rule.k, (int, np.integer)):
+        raise TypeError(f"knn: k must be a whole number, got {rule.k!r}")
+    if not 0 < rule.k < n:
+        raise GraphError(f"knn: k is {rule.k}; it must be at least 1 and below the number of nodes, {n}")
+    gaps = np.flatnonzero(~np.isfinite(positions.values).all(axis=1))
+    if len(gaps):
+        raise GraphError(f"knn: node {names[gaps[0]]!r} has no position ({len(gaps)} such)")
+    if rule.metric not in (None, "great-circle", "euclidean"):
+        raise GraphError(f"knn: metric {rule.metric!r} is unknown; use 'great-circle' or 'euclidean'")
+    globe = positions.geographic if rule.metric is None else rule.metric == "great-circle"
+    values = np.ascontiguousarray(positions.values, dtype=np.float64)
+    if globe:
+        if values.shape[1] != 2:
+            raise GraphError(f"knn: great circles need latitude and longitude, found {values.shape[1]} coordinates")
+        lowered = [column.lower() for column in positions.columns]
+        if lowered[0] in LONGITUDE:
+            values = np.ascontiguousarray(values[:, ::-1])
+    found = _engine.nearest(values, int(rule.k), globe)
+    return Edges(list(names), found["heads"], found["tails"], found["edge_weights"])
+
+
+def is_geographic(columns: Sequence[str]) -> bool:
+    """Two columns whose names say latitude and longitude."""
+    lowered = {column.lower() for column in columns}
+    return len(columns) == 2 and bool(lowered & LATITUDE) and bool(lowered & LONGITUDE)

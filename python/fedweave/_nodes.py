@@ -1,0 +1,61 @@
+"""Names of nodes. The engine knows indices in the order of the names; everybody else knows names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .errors import FedweaveError, SizeError
+
+
+def name_of(node: Any) -> str:
+    """The name of a node: its text. Whole numbers are written without a point, so 7, 7.0 and "7" are one node."""
+    if isinstance(node, str):
+        return node
+    if isinstance(node, np.generic):
+        node = node.item()
+    if isinstance(node, float) and node.is_integer():
+        node = int(node)
+    return str(node)
+
+
+def names_of_rows(nodes: Any, rows: int) -> tuple[list[str], np.ndarray]:
+    """The distinct names, and for every row the position of its name among them."""
+    values = nodes.tolist() if hasattr(nodes, "tolist") else nodes.to_list() if hasattr(nodes, "to_list") else nodes
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"nodes: expected one id per row of X, got {type(nodes).__name__}")
+    values = list(values)
+    if len(values) != rows:
+        message = f"nodes: expected one id per row of X, {rows}, found {len(values)}"
+        raise SizeError(message, what="nodes", expected=rows, found=len(values))
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError:
+        raise TypeError("nodes: ids must be strings or numbers, one per row of X") from None
+    position: dict[str, int] = {}
+    code = {}
+    for value in distinct:
+        if value is None or value != value or value == "":
+            row = next(k for k, v in enumerate(values) if v is value or v == value)
+            raise FedweaveError(f"nodes: row {row} has no node id", row=row)
+        code[value] = position.setdefault(name_of(value), len(position))
+    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=rows)
+    return list(position), codes
+
+
+def locate(known: dict[str, int], nodes: Any, rows: int, what: str = "predict") -> np.ndarray:
+    """The index of the node of every row, among nodes that are known."""
+    from .errors import UnknownNodeError
+
+    names, codes = names_of_rows(nodes, rows)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        some = ", ".join(repr(name) for name in unknown[:3])
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        examples = ", ".join(repr(name) for name in list(known)[:3])
+        message = f"{what}: no model for node {some}{more}; the models are those of {examples}, ..."
+        raise UnknownNodeError(message, node=unknown[0], nodes=unknown)
+    index = np.fromiter((known[name] for name in names), dtype=np.int64, count=len(names))
+    return index[codes]

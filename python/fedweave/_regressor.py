@@ -1,0 +1,170 @@
+"""Regression with a model at every node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import validate_data
+
+from ._base import Networked
+from ._cross import CrossValidated
+from ._table import Table
+
+
+class _Regression(RegressorMixin, Networked):
+    LOSSES = ("squared", "absolute", "huber", "poisson", "quantile")
+
+    def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        return x, np.ascontiguousarray(y, dtype=np.float64)
+
+    def _put_models(self, names: list[str], single: bool) -> None:
+        coef, intercept = self._coef[:, 0], self._intercept[:, 0]
+        if single:
+            self.coef_, self.intercept_ = coef[0], float(intercept[0])
+        else:
+            columns = getattr(self, "feature_names_in_", None)
+            self.coef_, self.intercept_ = Table(names, coef, columns), Table(names, intercept)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> Any:
+        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node."""
+        return self._fit(X, y, sample_weight, nodes)
+
+    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Predicts each row with the model of its node."""
+        scores = self._scores(X, nodes)[:, 0]
+        return np.exp(scores) if self.loss == "poisson" else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> float:
+        """The coefficient of determination of the predictions."""
+        return float(r2_score(y, self.predict(X, nodes=nodes), sample_weight=sample_weight))
+
+
+class GTVRegressor(_Regression):
+    """A linear model at every node of a graph; neighbours are drawn together.
+
+    Minimises `sum_i L_i(w_i) + lam * sum_e A_e * phi(w_i - w_j)`, where `L_i` is the mean loss over the rows of node i plus
+    `ridge * |w_i|^2` (sparing the intercept).
+
+    Parameters
+    ----------
+    graph : networkx.Graph, scipy sparse matrix, DataFrame or list of edges, path, or `knn(k, by=...)`
+        Row i of a matrix is the node named i; `(matrix, names)` gives other names.
+    loss : "squared", "absolute", "huber" (`huber_delta`), "poisson" or "quantile" (`quantile`)
+    penalty : "norm2", "norm1", "norminf", "squared" or "quadratic" (`penalty_matrix`)
+    lam : a number, or "auto" to choose it on a fifth of the rows of every node and fit again with all
+    solver : "auto", "primal-dual", "newton" or "newton-cg"
+    tol : stop at `certified_gap_ <= tol * max(1, |objective_|)`
+    node : name of the column of a DataFrame X that names the node of a row
+    node_weight : "equal", every node counts the same, or "rows", every row does
+    standardize : scale the features while solving; the models are for the features as they came
+    n_jobs : threads; the result does not depend on it
+
+    Attributes
+    ----------
+    coef_, intercept_ : by node (`coef_["a"]`), an array without `nodes`
+    nodes_, labels_, clusters_ : the nodes, the cluster of each, the nodes of each cluster
+    objective_, certified_gap_, kkt_residual_ : the value found and a proven bound on its distance to the smallest (or None)
+    n_iter_, history_, status_, solver_, lam_ : how it was found
+    edges_, edge_flow_ : weights and flows by edge (`edge_flow_["a", "b"]`)
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        loss: str = "squared",
+        penalty: str = "norm2",
+        lam: float | str = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        fit_intercept: bool = True,
+        ridge: float = 0.0,
+        node: str | None = None,
+        node_weight: str = "equal",
+        standardize: bool = False,
+        huber_delta: float = 1.0,
+        quantile: float = 0.5,
+        penalty_matrix: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.loss = loss
+        self.penalty = penalty
+        self.lam = lam
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ridge = ridge
+        self.node = node
+        self.node_weight = node_weight
+        self.standardize = standardize
+        self.huber_delta = huber_delta
+        self.quantile = quantile
+        self.penalty_matrix = penalty_matrix
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class GTVRegressorCV(CrossValidated, _Regression):
+    """`GTVRegressor` with lam chosen by cross-validation.
+
+    `lams` are the values to choose from (a geometric grid from the data if None); `cv` is a number of folds, drawn separately
+    for every node, or a splitter of scikit-learn. Afterwards `lam_` is the choice, `lams_` the values (largest first) and
+    `cv_errors_` the mean held-out loss of each value (rows) and fold (columns). Everything else is as in `GTVRegressor`.
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        lams: Any = None,
+        cv: Any = 5,
+        loss: str = "squared",
+        penalty: str = "norm2",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        fit_intercept: bool = True,
+        ridge: float = 0.0,
+        node: str | None = None,
+        node_weight: str = "equal",
+        standardize: bool = False,
+        huber_delta: float = 1.0,
+        quantile: float = 0.5,
+        penalty_matrix: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.lams = lams
+        self.cv = cv
+        self.loss = loss
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ridge = ridge
+        self.node = node
+        self.node_weight = node_weight
+        self.standardize = standardize
+        self.huber_delta = huber_delta
+        self.quantile = quantile
+        self.penalty_matrix = penalty_matrix
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,0 +1,93 @@
+"""A table with a row per node (or per edge): an array that is looked up by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._nodes import name_of
+
+
+def edge_name(edge: Any) -> tuple[str, str]:
+    """An edge by the names of its ends, in their order."""
+    a, b = (name_of(end) for end in edge)
+    return (a, b) if a <= b else (b, a)
+
+
+class Table(Mapping[Any, Any]):
+    """`table[node]` is the row of a node; `np.asarray(table)` is all of them, in the order of `keys()`."""
+
+    def __init__(
+        self,
+        keys: Sequence[Hashable],
+        values: np.ndarray,
+        columns: Sequence[str] | None = None,
+        name: Callable[[Any], Hashable] = name_of,
+    ) -> None:
+        self._keys = list(keys)
+        self._values = values
+        self.columns = None if columns is None else list(columns)
+        self._name = name
+
+    @cached_property
+    def _index(self) -> dict[Hashable, int]:
+        """Made when first needed: not every table is looked into."""
+        return {key: k for k, key in enumerate(self._keys)}
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            return self._values[self._index[self._name(key)]]
+        except (KeyError, TypeError, ValueError):
+            raise KeyError(key) from None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return self._name(key) in self._index
+        except (TypeError, ValueError):
+            return False
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._values, dtype=dtype) if copy else np.asarray(self._values, dtype=dtype)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, then the shape of a row."""
+        return self._values.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of the array."""
+        return self._values.ndim
+
+    def to_numpy(self) -> np.ndarray:
+        """All rows, in the order of `keys()`."""
+        return self._values
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas Series (one number per row) or DataFrame; several classes become column pairs."""
+        import pandas as pd
+
+        multiple = bool(self._keys) and isinstance(self._keys[0], tuple)
+        index = pd.MultiIndex.from_tuples(self._keys) if multiple else pd.Index(self._keys)
+        if self._values.ndim == 1:
+            return pd.Series(self._values, index=index)
+        flat = self._values.reshape(len(self._keys), -1)
+        fits = self.columns is not None and len(self.columns) == flat.shape[1]
+        return pd.DataFrame(flat, index=index, columns=self.columns if fits else None)
+
+    def __repr__(self) -> str:
+        head = "\n".join(f"{key}: {self._values[k]}" for k, key in enumerate(self._keys[:5]))
+        more = f"\n... {len(self) - 5} more" if len(self) > 5 else ""
+        return f"Table of shape {self.shape}\n{head}{more}"

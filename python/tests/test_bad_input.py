@@ -1,0 +1,124 @@
+"""Bad input: a ValueError or TypeError that names the fact, never a crash."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from test_sklearn import rows
+
+from fedweave import ConvexClustering, GTVClassifier, GTVRegressor, GTVRegressorCV, compare, errors, knn
+
+X, Y, IDS, GRAPH = rows()
+
+
+def fit(graph=GRAPH, x=X, y=Y, nodes=IDS, **settings):
+    return GTVRegressor(graph, **({"lam": 0.1} | settings)).fit(x, y, nodes=nodes)
+
+
+def bad(x, at, value):
+    x = x.copy()
+    x[at] = value
+    return x
+
+
+CASES = {
+    "rows of y": (lambda: fit(y=Y[:-1]), ValueError, "inconsistent"),
+    "rows of nodes": (lambda: fit(nodes=IDS[:-1]), errors.SizeError, "120, found 119"),
+    "nodes is a word": (lambda: fit(nodes="n0"), TypeError, "one id per row"),
+    "nodes is a number": (lambda: fit(nodes=3), TypeError, "one id per row"),
+    "nodes of lists": (lambda: fit(nodes=[[1]] * len(Y)), TypeError, "strings or numbers"),
+    "node missing": (lambda: fit(nodes=[None, *IDS[1:]]), ValueError, "row 0 has no node id"),
+    "node NaN": (lambda: fit(nodes=[1.5, float("nan")] + [1.5] * (len(Y) - 2)), ValueError, "row 1 has no node id"),
+    "x one-dimensional": (lambda: fit(x=X[:, 0]), ValueError, "2D"),
+    "NaN in X": (lambda: fit(x=bad(X, (3, 1), np.nan)), ValueError, "NaN"),
+    "infinity in X": (lambda: fit(x=bad(X, (3, 1), np.inf)), ValueError, "infinity"),
+    "NaN in y": (lambda: fit(y=bad(Y, 3, np.nan)), ValueError, "NaN"),
+    "text in X": (lambda: fit(x=np.array([["a"]] * len(Y))), ValueError, "could not convert"),
+    "no rows": (lambda: fit(x=X[:0], y=Y[:0], nodes=[]), ValueError, "0 sample"),
+    "graph without nodes": (lambda: fit(nodes=None), ValueError, "a graph needs nodes"),
+    "other names": (lambda: fit(graph=nx.path_graph(["a", "b"])), errors.GraphError, "other nodes .'a', 'b'"),
+    "matrix without names": (lambda: fit(graph=nx.to_scipy_sparse_array(GRAPH)), errors.GraphError, "matrix, names"),
+    "matrix, wrong names": (lambda: fit(graph=(np.eye(2), ["a"])), errors.GraphError, "2 rows, but there are 1 names"),
+    "matrix not symmetric": (lambda: fit(graph=(np.triu(np.ones((6, 6)), 1), list(GRAPH))), errors.GraphError, "symmetric"),
+    "directed": (lambda: fit(graph=nx.DiGraph([("n0", "n1")])), errors.GraphError, "directed"),
+    "self loop": (lambda: fit(graph=[("n0", "n0")]), errors.SelfLoopError, "'n0' has an edge to itself"),
+    "negative weight": (lambda: fit(graph=[("n0", "n1", -2)]), errors.EdgeWeightError, "-2"),
+    "weight of text": (lambda: fit(graph=[("n0", "n1", "x")]), errors.EdgeWeightError, "'x', not a number"),
+    "two weights": (lambda: fit(graph=[("n0", "n1", 1), ("n1", "n0", 2)]), errors.EdgeConflictError, "'n1' - 'n0'"),
+    "edge of one end": (lambda: fit(graph=[("n0",)]), errors.GraphError, "edge 0"),
+    "table without source": (lambda: fit(graph=pd.DataFrame({"a": [1]})), errors.GraphError, "source, target"),
+    "graph a number": (lambda: fit(graph=7), TypeError, "networkx.Graph"),
+    "graph file missing": (lambda: fit(graph="no/such.csv"), errors.FileError, "no such file"),
+    "knn without positions": (lambda: fit(graph=knn(2)), errors.GraphError, "where are the nodes"),
+    "knn column missing": (lambda: fit(graph=knn(2, by=["lat"])), errors.GraphError, "no column 'lat'"),
+    "knn too many": (lambda: fit(graph=knn(6, by={n: (0.0, i) for i, n in enumerate(GRAPH)})), errors.GraphError, "k is 6"),
+    "knn incomplete": (lambda: fit(graph=knn(1, by={"n0": (0.0, 1.0)})), errors.GraphError, "'n1' has no position"),
+    "loss": (lambda: fit(loss="cubic"), errors.ParameterError, "one of squared"),
+    "penalty": (lambda: fit(penalty="x"), errors.ParameterError, "one of norm2"),
+    "solver": (lambda: fit(solver="x"), errors.ParameterError, "one of auto"),
+    "lam negative": (lambda: fit(lam=-1), errors.ParameterError, "lam is -1"),
+    "lam text": (lambda: fit(lam="best"), errors.ParameterError, "auto"),
+    "lam None": (lambda: fit(lam=None), TypeError, "lam: expected a number"),
+    "lam huge": (lambda: fit(lam=1e200), errors.ParameterError, "1e100"),
+    "tol": (lambda: fit(tol=0), errors.ParameterError, "above 0"),
+    "max_iter": (lambda: fit(max_iter=0), errors.ParameterError, "at least 1"),
+    "ridge": (lambda: fit(ridge=np.nan), errors.ParameterError, "ridge is nan"),
+    "n_jobs": (lambda: fit(n_jobs=0), errors.ParameterError, "n_jobs"),
+    "huber": (lambda: fit(loss="huber", huber_delta=0), errors.ParameterError, "huber_delta"),
+    "quantile": (lambda: fit(loss="quantile", quantile=1.5), errors.ParameterError, "quantile"),
+    "quadratic": (lambda: fit(penalty="quadratic"), errors.ParameterError, "penalty_matrix"),
+    "quadratic shape": (lambda: fit(penalty="quadratic", penalty_matrix=np.eye(2)), ValueError, "expected 4, found 2|found"),
+    "poisson labels": (lambda: fit(loss="poisson", y=-np.abs(Y)), errors.LabelError, "poisson"),
+    "scale": (lambda: fit(x=bad(X, (5, 2), 1e200)), errors.ScaleError, "column 2"),
+    "row weight": (
+        lambda: GTVRegressor(GRAPH, lam=0.1).fit(X, Y, sample_weight=bad(np.ones(len(Y)), 7, -1.0), nodes=IDS),
+        errors.RowWeightError,
+        "row 7",
+    ),
+    "separable": (
+        lambda: GTVClassifier(GRAPH, lam=0.1, ridge=0).fit(X, X[:, 0] > 0, nodes=IDS),
+        errors.NoMinimiserError,
+        "at node 'n0'.*ridge",
+    ),
+    "one class": (lambda: GTVClassifier().fit(X, np.ones(len(Y))), errors.LabelError, "one class"),
+    "hinge of three": (lambda: GTVClassifier(loss="squared-hinge").fit(X, np.arange(len(Y)) % 3), ValueError, "two classes"),
+    "unknown node": (lambda: fit().predict(X[:1], nodes=["zz"]), errors.UnknownNodeError, "'zz'.*'n0'"),
+    "predict without nodes": (lambda: fit().predict(X), ValueError, "which nodes"),
+    "predict other width": (lambda: fit().predict(X[:, :2], nodes=IDS), ValueError, "features"),
+    "node column of an array": (lambda: GTVRegressor(GRAPH, node="s").fit(X, Y), TypeError, "DataFrame"),
+    "node column missing": (lambda: GTVRegressor(GRAPH, node="s").fit(pd.DataFrame(X), Y), ValueError, "no such column"),
+    "lam by too few rows": (lambda: fit(x=X[::20], y=Y[::20], nodes=IDS[::20], lam="auto"), ValueError, "held out"),
+    "cv": (lambda: GTVRegressorCV(GRAPH, cv=1).fit(X, Y, nodes=IDS), errors.ParameterError, "cv is 1"),
+    "lams": (lambda: GTVRegressorCV(GRAPH, lams=[-1.0]).fit(X, Y, nodes=IDS), errors.ParameterError, "lams"),
+    "path without edges": (lambda: GTVRegressor().path(X, Y), ValueError, "no edges"),
+    "path count": (lambda: GTVRegressor(GRAPH).path(X, Y, nodes=IDS, count=1), errors.ParameterError, "count"),
+    "n_clusters": (lambda: ConvexClustering(n_clusters=0).fit(X), errors.ParameterError, "n_clusters"),
+    "compare without nodes": (lambda: compare(GTVRegressor(GRAPH), X, Y), ValueError, "which nodes"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_names_the_fact(case):
+    act, kind, fact = CASES[case]
+    with pytest.raises(kind, match=fact):
+        act()
+
+
+def test_errors_carry_their_fields_and_travel():
+    with pytest.raises(errors.LabelError) as caught:
+        fit(loss="poisson", y=bad(np.round(np.abs(Y)), 11, -4.0), nodes=IDS[::-1])  # sorted by node it is another row
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (error.row, error.label, error.loss) == (11, -4.0, "poisson") and isinstance(error, ValueError)
+    with pytest.raises(errors.FileError) as caught:
+        fit(graph="no/such.csv")
+    assert caught.value.path == "no/such.csv" and caught.value.line is None
+
+
+def test_a_file_fault_has_its_line(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,weight\nn0,n1,1\nn1,n2,-1\n")
+    with pytest.raises(errors.FileError, match="edges.csv:3") as caught:
+        fit(graph=path)
+    assert caught.value.line == 3
