@@ -2,7 +2,7 @@
 """Eight processes in eight network namespaces, mutual TLS, and trouble: two are killed (kill -9) at random times and
 resumed, a link is cut for 5 s, a process is frozen for 15 s. Every scenario must end at the central answer to 1e-9.
 
-Usage: namespaces.py [scenarios (20)] [at the same time (10)]
+Usage: namespaces.py [scenarios (20)] [at the same time (5)]
 Skipped, with a message, where namespaces are not permitted.
 """
 
@@ -21,7 +21,7 @@ from common import PROGRAM, difference, fedweave, network, parameters
 
 PARTS = 8
 ROUNDS = 1500
-LIMIT = 120.0
+LIMIT = 240.0
 TAG = f"fw{os.getpid() % 46656:x}"
 
 
@@ -175,7 +175,7 @@ def scenario(k, scratch):
 
 def main():
     scenarios = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    together = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    together = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     if not permitted():
         print("network namespaces are not permitted here: the federation in namespaces is skipped")
         return
