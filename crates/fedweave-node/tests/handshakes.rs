@@ -56,7 +56,7 @@ impl World {
         self.claim(name, &self.ours(), name)
     }
 
-    /// East, with these neighbours (and whom she dials).
+    /// East, with these neighbours (and whom it dials).
     fn east(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
         part(self.honest("east"), port, neighbours)
     }
@@ -103,7 +103,7 @@ fn refused(seen: &[Arrival], name: &str, reason: Reason) -> bool {
     seen.iter().any(|a| matches!(a, Arrival::Refused(r) if r.name == name && r.reason == reason))
 }
 
-/// A rogue who dials east as one of her neighbours.
+/// A rogue who dials east as one of its neighbours.
 fn dials(credentials: impl Fn(&World) -> Credentials) {
     let world = World::new();
     let (claim, port) = (credentials(&world), free_port());
@@ -199,7 +199,7 @@ fn a_self_signed_certificate_is_refused() {
 
 #[test]
 fn a_neighbour_cannot_take_the_name_of_another() {
-    // West is a neighbour too, and her certificate is good: she may speak as west only.
+    // West is a neighbour too, and its certificate is good: it may speak as west only.
     dials(|world| world.claim("north", &world.ours(), "west"));
 }
 
@@ -221,16 +221,21 @@ fn a_revoked_certificate_is_refused() {
     });
 }
 
-#[test]
-fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
-    let world = World::new();
-    let port = free_port();
+/// East, listening at a port, and north, which it has let in.
+fn acquainted() -> (World, u16, ZenohTransport, ZenohTransport) {
+    let (world, port) = (World::new(), free_port());
     let mut east = world.east(port, &[("north", None)]);
     let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
     let started = Instant::now();
     while !listen(&mut east, &mut [&mut north], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
         assert!(started.elapsed() < 2 * LIMIT);
     }
+    (world, port, east, north)
+}
+
+#[test]
+fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
+    let (world, _, mut east, mut north) = acquainted();
     Authority::open(&world.ours()).unwrap().revoke("north").unwrap();
     let seen = listen(&mut east, &mut [&mut north], LIMIT);
     assert!(refused(&seen, "north", Reason::Revoked) && seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
@@ -240,15 +245,8 @@ fn a_certificate_revoked_while_we_run_is_refused_from_then_on() {
 
 #[test]
 fn the_same_identity_twice_is_refused_with_a_reason() {
-    let world = World::new();
-    let port = free_port();
-    let mut east = world.east(port, &[("north", None)]);
-    let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
-    let started = Instant::now();
-    while !listen(&mut east, &mut [&mut north], Duration::from_millis(50)).contains(&Arrival::Up(0)) {
-        assert!(started.elapsed() < 2 * LIMIT);
-    }
-    // What north has sent already is his own.
+    let (world, port, mut east, _north) = acquainted();
+    // What north has sent already is its own.
     listen(&mut east, &mut [], Duration::from_millis(500));
     let mut twin = part(world.honest("north"), free_port(), &[("east", Some(port))]);
     let seen = listen(&mut east, &mut [&mut twin], LIMIT);
@@ -256,7 +254,7 @@ fn the_same_identity_twice_is_refused_with_a_reason() {
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
 }
 
-/// Speaks TLS to east without a certificate; true if she hangs up within the limit.
+/// Speaks TLS to east without a certificate; true if it hangs up within the limit.
 fn hangs_up(world: &World, port: u16, versions: &[&'static rustls::SupportedProtocolVersion]) -> bool {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(world.ours().join("ca.pem")).unwrap()).unwrap();
