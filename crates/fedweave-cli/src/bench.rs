@@ -10,6 +10,7 @@ mod places;
 mod rivals;
 mod sets;
 mod table;
+mod walk;
 
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ by benches/compare/problems.py, which lists their names. Nothing else should run
 #[derive(Args)]
 pub struct BenchArgs {
     /// Problems that belong together
-    #[arg(long, value_enum, conflicts_with = "problems")]
+    #[arg(long, value_enum)]
     set: Option<SetName>,
     /// Problems by name, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -83,6 +84,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit> {
     ensure!(args.time_limit.is_none_or(|t| t > 0.0 && t.is_finite()), "--time-limit must be positive");
     let cases = sets::cases(args);
     let places = Places::find(args)?;
+    if args.set == Some(SetName::Path) {
+        catch_interrupts();
+        return finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat)?).map(|()| Exit::Done);
+    }
     let wanted = cases.iter().any(|case| !case.rivals.is_empty(args.only.as_deref()));
     let paddock = wanted.then(|| Paddock::open(&places)).transpose()?;
     if let (Some(paddock), Some(only)) = (&paddock, &args.only) {
@@ -100,16 +105,22 @@ pub fn run(args: &BenchArgs) -> Result<Exit> {
     let name = args.set.map_or("problems", SetName::name);
     let versions = paddock.as_ref().map(|p| p.versions.as_slice()).unwrap_or_default();
     let text = table::markdown(name, &lines, &started, versions);
-    say(&text)?;
-    if let (Some(path), false) = (&args.out, interrupted()) {
-        places::replace_section(path, name, &text)?;
-    }
+    finish(args, name, &text)?;
     let converged = lines.iter().all(|line| line.ours.converged);
     Ok(match (interrupted(), converged) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,
         (false, false) => Exit::Unfinished,
     })
+}
+
+/// Prints the results, and puts them where they are wanted.
+fn finish(args: &BenchArgs, name: &str, text: &str) -> Result<()> {
+    say(text)?;
+    match (&args.out, interrupted()) {
+        (Some(path), false) => places::replace_section(path, name, text),
+        _ => Ok(()),
+    }
 }
 
 /// Ours first, then a closer look at the optimum, then everybody else.

@@ -155,7 +155,7 @@ pub fn fit_input(plan: Plan, input: Input) -> Result<Fit> {
         let best = tuning.best();
         ensure!(best.converged, "interrupted before any lambda was tried to the end; nothing is written");
         let u = Matrix::zeros(input.graph.edges(), problem.dim());
-        start = Some(Start { w: best.w.clone(), u, step_ratio: 1.0 });
+        start = Some(Start { w: best.w.clone(), u, step_ratio: 1.0, clusters: None });
     }
     let limit = time_left(&plan, started);
     let mut watcher = Watcher::new("fitting", plan.settings.tolerance, plan.settings.iterations_max, limit);
@@ -398,7 +398,8 @@ fn resume(plan: &Plan, input: &Input, dim: usize) -> Result<Option<Start>> {
     let path = dir.join("checkpoint.bin");
     let checkpoint = Checkpoint::read(&path, &input.names, &input.graph, dim)
         .with_context(|| format!("--resume {}: no usable checkpoint", dir.display()))?;
-    Ok(Some(Start { w: checkpoint.w, u: checkpoint.u, step_ratio: checkpoint.step_ratio }))
+    let (w, u, step_ratio) = (checkpoint.w, checkpoint.u, checkpoint.step_ratio);
+    Ok(Some(Start { w, u, step_ratio, clusters: None }))
 }
 
 /// What a later run needs to go on from here.

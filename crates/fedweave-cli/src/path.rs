@@ -37,7 +37,9 @@ Examples:
 Without --lambda-grid the values go down from lambda_max, the smallest lambda with one model per component.";
 
 /// Relative width to which lambda_max and the ends of recovery intervals are bracketed.
-const WIDTH: f64 = 1e-3;
+pub const WIDTH: f64 = 1e-3;
+/// The grid ends at this share of lambda_max.
+pub const SMALLEST: f64 = 1e-3;
 
 /// A solved path, and the fit at one of its values.
 pub struct Walk {
@@ -91,7 +93,7 @@ impl Ask {
     fn grid(&self, raw: &RawConfig, problem: &Problem, lambda_max: Option<&Bracket>) -> Vec<f64> {
         let mut grid = match (&raw.lambda_grid, lambda_max) {
             (Some(grid), _) => grid.clone(),
-            (None, Some(b)) if b.above > 0.0 => geometric(b.above, self.ratio.unwrap_or(1e-3), self.count),
+            (None, Some(b)) if b.above > 0.0 => geometric(b.above, self.ratio.unwrap_or(SMALLEST), self.count),
             (None, _) => geometric(stiff_lambda(problem), self.ratio.unwrap_or(1e-7), self.count),
         };
         grid.sort_by(f64::total_cmp);

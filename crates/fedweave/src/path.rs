@@ -101,7 +101,7 @@ pub fn path(
         }
         watch.watch.keep(k, &point, &solution);
         found.points.push(point.clone());
-        predictor.learn(lambda, &solution);
+        predictor.learn(lambda, &solution, &found.points[k].partition);
         if watch.stop.is_some() {
             found.stopped = watch.stop;
             break;

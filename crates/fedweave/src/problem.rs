@@ -1,14 +1,17 @@
 //! The plus sign: `F(w) = sum_i L_i(w_i) + lambda * sum_e A_e * phi(w_{e+} - w_{e-})`.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::graph::partition::Partition;
+use crate::linalg::sparse::Elimination;
 use crate::loss::Loss;
 use crate::matrix::{Matrix, norm2};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
+use crate::solve::layout::Layout;
+use crate::solve::newton::elimination;
 
 /// Products of larger strengths leave the range of f64.
 pub const STRENGTH_MAX: f64 = 1e100;
@@ -21,6 +24,8 @@ pub struct Problem {
     lambda: f64,
     weights: Vec<f64>,
     components: OnceLock<Partition>,
+    layout: OnceLock<Arc<Layout>>,
+    elimination: OnceLock<Option<Arc<Elimination>>>,
 }
 
 impl Problem {
@@ -33,8 +38,9 @@ impl Problem {
             return Err(Error::Size { what: "parameters of a node", expected: 1, found: 0 });
         }
         penalty.check(graph.edges(), loss.dim())?;
-        let mut problem =
-            Problem { graph, loss, penalty, lambda: 0.0, weights: Vec::new(), components: OnceLock::new() };
+        let (weights, components) = (Vec::new(), OnceLock::new());
+        let (layout, elimination) = (OnceLock::new(), OnceLock::new());
+        let mut problem = Problem { graph, loss, penalty, lambda: 0.0, weights, components, layout, elimination };
         problem.set_lambda(lambda)?;
         Ok(problem)
     }
@@ -81,6 +87,16 @@ impl Problem {
     /// The connected components of the graph, computed when first asked for.
     pub fn components(&self) -> &Partition {
         self.components.get_or_init(|| Partition::components(&self.graph))
+    }
+
+    /// How rows lie in memory while they are iterated, the same for every `lambda`.
+    pub(crate) fn layout(&self) -> Arc<Layout> {
+        self.layout.get_or_init(|| Arc::new(Layout::new(&self.graph))).clone()
+    }
+
+    /// The elimination of a Laplacian of the graph, planned once; `None` if its factor would fill up.
+    pub(crate) fn elimination(&self) -> Option<Arc<Elimination>> {
+        self.elimination.get_or_init(|| elimination(&self.graph, self.dim()).map(Arc::new)).clone()
     }
 
     /// `lambda`.

@@ -26,6 +26,7 @@ mod tail;
 mod watched;
 
 use crate::certificate::Kkt;
+use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 
@@ -143,11 +144,13 @@ pub struct Start {
     pub u: Matrix,
     /// Ratio of primal to dual steps.
     pub step_ratio: f64,
+    /// Clusters that are likely to be the right ones: they are tried before anything is iterated.
+    pub clusters: Option<Partition>,
 }
 
 impl From<&Solution> for Start {
     fn from(s: &Solution) -> Self {
-        Start { w: s.w.clone(), u: s.u.clone(), step_ratio: s.step_ratio }
+        Start { w: s.w.clone(), u: s.u.clone(), step_ratio: s.step_ratio, clusters: None }
     }
 }
 
@@ -191,7 +194,7 @@ pub fn solve(
     watch: &mut dyn FnMut(&Record) -> Watch,
 ) -> Solution {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
-    let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0 };
+    let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0, clusters: None };
     let mut start = start.unwrap_or_else(fresh);
     minimise_local(problem, &mut start.w, |node| !problem.is_coupled(node));
     let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
@@ -202,6 +205,13 @@ pub fn solve(
     }
     let (plan, reason) = choose(problem, settings.solver);
     if warm && matches!(plan, Plan::Hybrid) {
+        if let Some(status) = judge.carry_over(&start) {
+            return judge.solution(
+                status,
+                0,
+                Choice::new("fusion", "the clusters of the start are the right ones".into()),
+            );
+        }
         judge.expect_little();
     }
     match plan {
@@ -226,7 +236,7 @@ pub fn solve(
 /// Nodes on their own: the start is the answer.
 fn uncoupled(mut judge: Judge, start: Start, settings: &Settings) -> Solution {
     let edges = start.u.rows();
-    let Start { w, u: flow, step_ratio } = start;
+    let Start { w, u: flow, step_ratio, .. } = start;
     let sight = Sight { w, flow, fused: vec![false; edges], sigma: 1.0, step_ratio };
     let status = judge.look(settings.iterations_max, sight).unwrap_or(Status::IterationLimit);
     judge.solution(status, 0, Choice::new("local", "nothing couples the nodes: each is solved on its own".into()))

@@ -11,7 +11,7 @@ use fedweave::path::{
     Path, PathSettings, PathWatch, Recovery, geometric, lambda_max, lineage, path, recovery, same, splits,
 };
 use fedweave::penalty::{Norm1, Norm2, Penalty, SquaredNorm};
-use fedweave::solve::{Record, Settings, Status, Watch, solve};
+use fedweave::solve::{Record, Settings, Solver, Status, Watch, solve};
 use fedweave::{Dataset, Graph, Matrix, Problem};
 
 fn points(graph: Graph, d: usize, x: Vec<f64>, penalty: Box<dyn Penalty>) -> Problem {
@@ -130,6 +130,23 @@ fn equal_data_need_no_lambda() {
     let mut problem = points(chain(3).unwrap(), 1, vec![2.0; 3], Box::new(Norm2));
     let b = lambda_max(&mut problem, 1e-3, &mut |_| Watch::Continue).unwrap().unwrap();
     assert!(b.above <= 1e-12, "{b:?}");
+}
+
+/// On long chains flows have far to go: neither method may give up on the way.
+#[test]
+fn a_long_chain_is_solved_near_lambda_max() {
+    let n = 400;
+    let x = scattered(n, 8).iter().enumerate().map(|(i, e)| e + (i / 80) as f64).collect();
+    let mut problem = points(chain(n).unwrap(), 1, x, Box::new(Norm2));
+    let bracket = lambda_max(&mut problem, 1e-3, &mut |_| Watch::Continue).unwrap().unwrap();
+    problem.set_lambda(0.7 * bracket.below).unwrap();
+    let by = |solver| {
+        let solution = solve(&problem, &Settings { solver, ..Settings::default() }, None, &mut |_| Watch::Continue);
+        assert_eq!(solution.status, Status::Converged, "{solver:?}");
+        solution.objective
+    };
+    let (auto, newton) = (by(Solver::Auto), by(Solver::Newton));
+    assert!((auto - newton).abs() <= 2e-6 * auto, "{auto} {newton}");
 }
 
 fn solved(problem: &mut Problem, lambdas: &[f64], tolerance: f64, width: Option<f64>) -> Path {

@@ -14,6 +14,8 @@ pub enum SetName {
     Scale,
     /// Ours from 10^3 to 10^6 nodes
     Growth,
+    /// Paths of 50 values of lambda against as many solutions from nothing
+    Path,
     /// Three small problems, against everybody
     Quick,
 }
@@ -82,6 +84,7 @@ impl SetName {
             SetName::Headline => "headline",
             SetName::Scale => "scale",
             SetName::Growth => "growth",
+            SetName::Path => "path",
             SetName::Quick => "quick",
         }
     }
@@ -117,6 +120,12 @@ impl SetName {
                 (million::NAME, 1e-4, NONE),
                 ("cc_n100000_d7", 1e-5, NONE),
                 ("cc_n1000000_d7", 1e-5, NONE),
+            ],
+            SetName::Path => &[
+                ("nl_n1000_d10", TOLERANCE, NONE),
+                ("cc_n1000_d2", TOLERANCE, NONE),
+                ("logit_n1000_d5", TOLERANCE, NONE),
+                ("chain_n2000_d5", TOLERANCE, NONE),
             ],
             SetName::Quick => {
                 &[("nl_n300_d5", TOLERANCE, ALL), ("cc_n1000_d2", TOLERANCE, ALL), ("sq_n3000_d10", TOLERANCE, ALL)]

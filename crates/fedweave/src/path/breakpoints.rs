@@ -62,7 +62,7 @@ impl Search<'_> {
         let solve = &self.settings.solve;
         let settings = Settings { tolerance: solve.tolerance.min(TOLERANCE), ..solve.clone() };
         let mut predictor = Predictor::new(self.settings.lambda_max);
-        predictor.learn(high.0.lambda, &high.1);
+        predictor.learn(high.0.lambda, &high.1, &high.0.partition);
         let solved = solve_at(problem, middle, &settings, &predictor, self.at, watch)?;
         if let Some(status) = broken_off(solved.0.status).or(watch.stop) {
             return Ok(Some(status));

@@ -78,7 +78,8 @@ fn by_gradients(
         problem.swap_loss(&mut points);
         (ends, flows) = found?;
     }
-    let one_model = Some(Start { w: pooled.w, u: scaled(&flows, unit), step_ratio: 1.0 });
+    let clusters = Some(problem.components().clone());
+    let one_model = Some(Start { w: pooled.w, u: scaled(&flows, unit), step_ratio: 1.0, clusters });
     Ok(Bracket { below: unit * ends.below, above: unit * ends.above, proven: true, one_model })
 }
 
@@ -134,7 +135,8 @@ fn narrow(
         }
         // The stop rule is about models; flows may lag behind.
         settings.tolerance *= if stuck { 1e-2 } else { 1.0 };
-        start = Some(Start::from(&solution));
+        let clusters = Some(clusters(problem, &solution.w, &solution.u).partition);
+        start = Some(Start { clusters, ..Start::from(&solution) });
     }
     Ok((ends, best))
 }

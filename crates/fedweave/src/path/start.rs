@@ -1,6 +1,7 @@
 //! Where to start at the next `lambda`: the last solution, moved on the way it was going.
 
 use super::Bracket;
+use crate::graph::partition::Partition;
 use crate::matrix::{Matrix, axpy};
 use crate::problem::Problem;
 use crate::solve::{Solution, Start};
@@ -10,6 +11,7 @@ pub(super) struct Predictor<'b> {
     lambda_max: Option<&'b Bracket>,
     last: Option<(f64, Start)>,
     before: Option<(f64, Start)>,
+    clusters: Option<Partition>,
 }
 
 /// Steps further than this times the last one are not predicted.
@@ -17,7 +19,7 @@ const REACH: f64 = 3.0;
 
 impl<'b> Predictor<'b> {
     pub fn new(lambda_max: Option<&'b Bracket>) -> Self {
-        Predictor { lambda_max, last: None, before: None }
+        Predictor { lambda_max, last: None, before: None, clusters: None }
     }
 
     /// The solution where every component has one model, if that is known for this `lambda`.
@@ -25,9 +27,12 @@ impl<'b> Predictor<'b> {
         self.lambda_max.filter(|b| lambda >= b.above)?.one_model.as_ref()
     }
 
-    /// Remembers a solution.
-    pub fn learn(&mut self, lambda: f64, solution: &Solution) {
-        self.before = self.last.replace((lambda, Start::from(solution)));
+    /// Remembers a solution and its clusters. Those that did not change are likely to stay.
+    pub fn learn(&mut self, lambda: f64, solution: &Solution, clusters: &Partition) {
+        let stayed = self.clusters.as_ref() == Some(clusters);
+        self.clusters = Some(clusters.clone());
+        let clusters = self.clusters.clone().filter(|_| stayed);
+        self.before = self.last.replace((lambda, Start { clusters, ..Start::from(solution) }));
     }
 
     /// A start for the problem as it is now.

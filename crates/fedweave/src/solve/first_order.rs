@@ -35,13 +35,18 @@ pub fn run(
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let tick_every = quiet_iterations(problem);
     let mut iteration = done;
+    // A start that is nearly right is hardly ever good enough, and a look costs several iterations.
+    let mut looks = !judge.has_hope();
     loop {
-        if let Some(status) = judge.look(iteration, method.sight()) {
+        if std::mem::replace(&mut looks, true)
+            && let Some(status) = judge.look(iteration, method.sight())
+        {
             return judge.solution(status, iteration, choice);
         }
         if hybrid && iteration >= WARM_UP && judge.tail().is_none_or(|tail| tail > TAIL) {
             let sight = method.sight();
-            let start = Start { w: judge.w().clone(), u: sight.flow, step_ratio: sight.step_ratio };
+            let (w, step_ratio) = (judge.w().clone(), sight.step_ratio);
+            let start = Start { w, u: sight.flow, step_ratio, clusters: None };
             drop(method);
             let choice = choice.then("newton", "the last digits would have taken too many more iterations");
             return match problem.loss().has_hessian() {

@@ -8,6 +8,7 @@ mod augmented;
 mod coupling;
 mod direct;
 mod fusion;
+mod routing;
 mod system;
 mod terms;
 
@@ -16,7 +17,9 @@ use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
 use augmented::{Augmented, Point};
-pub use fusion::{averaged, minimise_fused};
+pub use coupling::elimination;
+pub use fusion::{Effort, averaged, minimise_fused};
+pub use routing::routed;
 use system::System;
 pub use terms::{Losses, Terms, mean_curvature};
 
@@ -173,15 +176,16 @@ impl<'a> Newton<'a> {
     }
 
     /// Newton steps until the gradient is small against the way that the multipliers want to move (or `floor`): the
-    /// accuracy that the round deserves. `go_on` is asked before every step.
-    pub fn minimise(&mut self, floor: f64, steps_max: usize, go_on: &mut dyn FnMut() -> bool) {
+    /// accuracy that the round deserves. `go_on` is asked before every step. False if there were too few steps for that.
+    pub fn minimise(&mut self, floor: f64, steps_max: usize, go_on: &mut dyn FnMut() -> bool) -> bool {
         for _ in 0..steps_max {
             let g = self.gradient_norm();
             let deserved = 0.3 * (self.curvature / self.a.sigma).sqrt() * self.moved();
             if g <= deserved.max(floor) || !go_on() || self.step(self.reduction.min(g.sqrt())) == 0.0 {
-                break;
+                return true;
             }
         }
+        false
     }
 
     /// Newton steps as long as they bring anything.

@@ -11,6 +11,7 @@
 //! (edges to nodes), so they can run in different processes.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 use super::judge::Sight;
 use super::layout::Layout;
@@ -24,7 +25,7 @@ use crate::scratch::Scratch;
 /// borrowed or owned: `P` is `&Problem` or `Box<Problem>`.
 pub struct PrimalDual<P> {
     problem: P,
-    layout: Layout,
+    layout: Arc<Layout>,
     w: Matrix,
     u: Matrix,
     /// `2 w+ - w`, what nodes send to their edges.
@@ -50,17 +51,17 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
     /// Starts from `w` and `u` with step ratio `eta` and relaxation `rho`; proximal steps of losses are `exact`, or those of
     /// quadratics above them.
     pub fn new(problem: P, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
-        let layout = Layout::new(problem.borrow().graph());
+        let layout = problem.borrow().layout();
         Self::laid_out(problem, layout, w, u, eta, rho, exact)
     }
 
     /// The same with exact steps and rows left in the order of nodes and edges, for those who read and write them one by one.
     pub fn in_order(problem: P, w: &Matrix, u: &Matrix, eta: f64, rho: f64) -> Self {
-        let layout = Layout::in_order(problem.borrow().graph());
+        let layout = Arc::new(Layout::in_order(problem.borrow().graph()));
         Self::laid_out(problem, layout, w, u, eta, rho, true)
     }
 
-    fn laid_out(problem: P, layout: Layout, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
+    fn laid_out(problem: P, layout: Arc<Layout>, w: &Matrix, u: &Matrix, eta: f64, rho: f64, exact: bool) -> Self {
         let at: &Problem = problem.borrow();
         let w = Layout::place(w, &layout.node);
         let mut state = PrimalDual {

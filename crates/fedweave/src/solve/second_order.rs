@@ -44,7 +44,7 @@ pub fn run(
     }
     let steps_max = if linear { 1 } else { STEPS_PER_ROUND };
     let floor = 1e-14 * newton.curvature() * (problem.nodes() as f64).sqrt();
-    let (mut best, mut idle) = (f64::INFINITY, 0);
+    let (mut best, mut idle, mut solved) = (f64::INFINITY, 0, true);
     choice.reason = format!("{}; linear systems by {}", choice.reason, newton.linear_solver());
     for round in 0..ROUNDS_MAX {
         let left = settings.iterations_max.saturating_sub(done + newton.work().0);
@@ -54,16 +54,21 @@ pub fn run(
             return judge.solution(status, iteration(&newton), choice);
         }
         let progress = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
-        (best, idle) = if progress < 0.9 * best { (progress, 0) } else { (best, idle + 1) };
+        let longest = if smooth { sigma } else { sigma.max(LONGEST * newton.curvature()) };
+        // As long as steps grow, rounds are the faster the later.
+        let growing = solved && newton.sigma() < longest;
+        (best, idle) = if growing || progress < 0.9 * best { (progress.min(best), 0) } else { (best, idle + 1) };
         if idle >= PATIENCE {
             break;
         }
-        if round > 0 {
-            let longest = LONGEST * newton.curvature();
-            newton.update(if smooth { sigma } else { (GROWTH * newton.sigma()).min(longest.max(sigma)) });
+        match round {
+            0 => {}
+            _ if solved || linear => newton.update((GROWTH * newton.sigma()).min(longest)),
+            // Too long a step makes too hard a problem.
+            _ => newton.set_sigma(newton.sigma() / GROWTH),
         }
         let at = iteration(&newton);
-        newton.minimise(floor, steps_max.min(left), &mut || judge.tick(at));
+        solved = newton.minimise(floor, steps_max.min(left), &mut || judge.tick(at));
     }
     let iterations = done + newton.work().0;
     judge.solution(Status::Stalled, iterations, choice)

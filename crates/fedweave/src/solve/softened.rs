@@ -80,7 +80,7 @@ pub fn run(
     }
     // Degenerate kinks: the iterations are slower and sure.
     let choice = choice.then("primal-dual", "Newton's method came to rest too early");
-    let start = Start { w: judge.w().clone(), u, step_ratio: start.step_ratio };
+    let start = Start { w: judge.w().clone(), u, step_ratio: start.step_ratio, clusters: None };
     first_order::run(problem, settings, start, judge, choice, false, iterations)
 }
 

@@ -2,7 +2,8 @@
 //! curvature of the nodes. It knows the whole network and nothing about a single node; the diagonal blocks
 //! know each node and nothing beyond its neighbours. One scalar factor serves all coordinates.
 
-use super::augmented::{Augmented, Point};
+use std::sync::Arc;
+
 use super::system::{FILL_MAX, product_cost};
 use crate::graph::Graph;
 use crate::linalg::sparse::{Budget, Elimination};
@@ -12,10 +13,17 @@ use crate::matrix::Matrix;
 const FACTOR_WORTH: f64 = 100.0;
 const SOLVE_WORTH: f64 = 8.0;
 
+/// Plans the elimination of a matrix with a number for every node and edge; `None` if the factor would fill up.
+pub fn elimination(graph: &Graph, d: usize) -> Option<Elimination> {
+    let product = product_cost(graph, d);
+    let fill = (SOLVE_WORTH * product / (4.0 * d as f64)).min(FILL_MAX);
+    Elimination::plan(graph, 1, Budget { flops: FACTOR_WORTH * product, fill })
+}
+
 /// The plan and the numbers of the factor. Places are the nodes of the graph.
 pub struct Coupling<'a> {
     graph: &'a Graph,
-    elimination: Elimination,
+    elimination: Arc<Elimination>,
     entries: Vec<f64>,
     values: Vec<f64>,
     /// Right-hand sides, coordinate after coordinate.
@@ -25,24 +33,24 @@ pub struct Coupling<'a> {
 impl<'a> Coupling<'a> {
     /// `None` if the factor would fill up.
     pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
-        let product = product_cost(graph, d);
-        let fill = (SOLVE_WORTH * product / (4.0 * d as f64)).min(FILL_MAX);
-        let budget = Budget { flops: FACTOR_WORTH * product, fill };
-        let elimination = Elimination::plan(graph, 1, budget)?;
-        let columns = vec![0.0; graph.nodes() * d];
-        Some(Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns })
+        Some(Self::planned(graph, d, Arc::new(elimination(graph, d)?)))
     }
 
-    /// Factors for the point; false if that fails.
-    pub fn set(&mut self, a: &Augmented, point: &Point, curvature: f64) -> bool {
-        let stiffness: Vec<f64> = (0..self.graph.edges()).map(|e| a.stiffness(point, e)).collect();
+    /// With an [`elimination`] of the same graph.
+    pub fn planned(graph: &'a Graph, d: usize, elimination: Arc<Elimination>) -> Self {
+        let columns = vec![0.0; graph.nodes() * d];
+        Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns }
+    }
+
+    /// Factors for edges of this stiffness, and that of all nodes; false if that fails.
+    pub fn set(&mut self, stiffness: &[f64], own: f64) -> bool {
         self.entries.clear();
         for j in 0..self.graph.nodes() {
             let ends = self.graph.ends(j);
             let above = ends.iter().filter(|end| (end.neighbour as usize) < j);
             self.entries.extend(above.map(|end| -stiffness[end.edge as usize]));
             let coupled: f64 = ends.iter().map(|end| stiffness[end.edge as usize]).sum();
-            self.entries.push(curvature + a.delta + a.damping + coupled);
+            self.entries.push(own + coupled);
         }
         self.elimination.factor(&self.entries, &mut self.values)
     }

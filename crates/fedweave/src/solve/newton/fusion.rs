@@ -14,20 +14,34 @@ use crate::problem::Problem;
 
 /// What a factorisation is worth, in products with the matrix: systems are not solved to many digits.
 const WORTH: f64 = 30.0;
-/// Newton steps for one fused problem.
-const STEPS_MAX: usize = 30;
 /// The augmented Lagrangian replaces a norm by a parabola nearer to zero than `weight / sigma`: so much nearer than the
 /// differences it meets.
 const SHARP: f64 = 1e3;
 
+/// How much work a fused problem is worth.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// In iterations of the whole problem.
+    pub iterations: f64,
+    /// Newton steps, once for the flows of the start and once more for better ones.
+    pub steps: usize,
+}
+
+impl Effort {
+    /// So many iterations of the whole problem.
+    pub fn iterations(iterations: f64) -> Self {
+        Effort { iterations, steps: 30 }
+    }
+}
+
 /// Minimises `F` over models that are equal inside the parts, from the means of `w`, until a Newton step promises less
-/// than `decrease_min` or the work is worth `iterations_max` iterations of the whole problem.
+/// than `decrease_min` or the work exceeds `effort`.
 pub fn minimise_fused(
     problem: &Problem,
     w: &Matrix,
     partition: &Partition,
     decrease_min: f64,
-    iterations_max: f64,
+    effort: Effort,
 ) -> Matrix {
     let (n, d) = (problem.nodes(), problem.dim());
     let start = means(w, partition);
@@ -37,13 +51,17 @@ pub fn minimise_fused(
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), d);
     let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma);
-    let work_max = (iterations_max * n as f64 / partition.len() as f64) as usize;
+    let work_max = (effort.iterations * n as f64 / partition.len() as f64) as usize;
     // The flows that belong to the differences at the start.
     newton.update(sigma);
-    newton.minimise_to(decrease_min, STEPS_MAX, work_max);
+    newton.minimise_to(decrease_min, effort.steps, work_max);
     newton.update(sigma);
-    newton.minimise_to(decrease_min, STEPS_MAX, work_max);
-    spread(newton.w(), partition, n)
+    newton.minimise_to(decrease_min, effort.steps, work_max);
+    // What the smaller problem has fused in its turn.
+    let fused = newton.fused();
+    let merged = Partition::of_edges(&reduced, |e| fused[e]);
+    let parts: Vec<usize> = (0..n).map(|i| merged.part(partition.part(i))).collect();
+    averaged(&spread(newton.w(), partition, n), &Partition::of_labels(&parts))
 }
 
 /// `w` with the models of every part replaced by their mean.

@@ -149,7 +149,8 @@ impl<'a> System<'a> {
             self.coupling = Planned::Known(Coupling::plan(self.graph, a.terms.dim()));
         }
         let Planned::Known(Some(coupling)) = &mut self.coupling else { return false };
-        coupling.set(a, point, self.curvature)
+        let stiffness: Vec<f64> = (0..self.graph.edges()).map(|e| a.stiffness(point, e)).collect();
+        coupling.set(&stiffness, self.curvature + a.delta + a.damping)
     }
 
     /// The edges' share of the diagonal.
