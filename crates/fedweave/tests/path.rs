@@ -135,11 +135,12 @@ fn equal_data_need_no_lambda() {
 /// On long chains flows have far to go: neither method may give up on the way.
 #[test]
 fn a_long_chain_is_solved_near_lambda_max() {
-    let n = 400;
-    let x = scattered(n, 8).iter().enumerate().map(|(i, e)| e + (i / 80) as f64).collect();
+    let n = 1000;
+    let levels = [0.3, -1.2, 1.5, -0.4, 0.9, -1.8, 0.1, 1.1, -0.7, 0.6];
+    let x = scattered(n, 8).iter().enumerate().map(|(i, e)| e + levels[i / 100]).collect();
     let mut problem = points(chain(n).unwrap(), 1, x, Box::new(Norm2));
     let bracket = lambda_max(&mut problem, 1e-3, &mut |_| Watch::Continue).unwrap().unwrap();
-    problem.set_lambda(0.7 * bracket.below).unwrap();
+    problem.set_lambda(0.65 * bracket.below).unwrap();
     let by = |solver| {
         let solution = solve(&problem, &Settings { solver, ..Settings::default() }, None, &mut |_| Watch::Continue);
         assert_eq!(solution.status, Status::Converged, "{solver:?}");
