@@ -1,5 +1,6 @@
 """FedRelax: the same bits as the command line, the update by hand, estimators of all sorts."""
 
+import io
 import os
 import pickle
 import signal
@@ -52,7 +53,7 @@ def test_the_engines_models_equal_the_command_line_to_the_last_bit(how, tmp_path
     words = ["--models", "models.csv", "--lambda", "0.2", "--rounds", "3", "--standardize", "--seed", "5", "--distil", "7"]
     words += ["--judged-on", "both", "--order", "in-turn", "--out", "run", "--task", how]
     run("fit", "rows.csv", "--edges", "edges.csv", "--target", "y", *words)
-    said = pd.read_csv(pd.io.common.BytesIO(run("predict", "run", "rows.csv").stdout), dtype=str)
+    said = pd.read_csv(io.BytesIO(run("predict", "run", "rows.csv").stdout), dtype=str)
 
     table = pd.read_csv(tmp_path / "rows.csv", dtype=str)
     data = table[["a", "b", "c"]].map(float)
@@ -120,7 +121,7 @@ def test_a_node_with_one_class_learns_the_others_from_its_neighbours():
     x, y, ids, _ = rows(nodes=2, each=20)
     label = np.where((y > 0) & (ids == "n0"), "yes", "no")
     for estimator in (LogisticRegression(), GaussianNB(), HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)):
-        model = relax([("n0", "n1")], estimator, 4.0, rounds=2, task="classification", row_weights="plain").fit(x, label, nodes=ids)
+        model = relax([("n0", "n1")], estimator, 4.0, rounds=1, task="classification", row_weights="plain").fit(x, label, nodes=ids)
         there = ["n1"] * len(x)
         assert set(model.predict_local(x, nodes=there)) == {"no"} and set(model.predict(x, nodes=there)) == {"yes", "no"}
         np.testing.assert_allclose(model.predict_proba(x, nodes=ids).sum(axis=1), 1.0)
