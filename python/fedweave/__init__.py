@@ -7,6 +7,7 @@ A model at every node, neighbours drawn together: `minimise sum_i L_i(w_i) + lam
 """
 
 from . import errors
+from ._active import ActiveSampling
 from ._classifier import GTVClassifier, GTVClassifierCV
 from ._clustering import ConvexClustering
 from ._compare import compare
@@ -15,11 +16,14 @@ from ._graphs import knn
 from ._path import LambdaPath
 from ._plots import plot_convergence, plot_network, plot_path
 from ._regressor import GTVRegressor, GTVRegressorCV
+from ._relax import FedRelax
 from ._table import Table
 
 __version__ = _version()
 __all__ = [
+    "ActiveSampling",
     "ConvexClustering",
+    "FedRelax",
     "GTVClassifier",
     "GTVClassifierCV",
     "GTVRegressor",

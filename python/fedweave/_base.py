@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
 from ._checks import number, one_of, seed_of, threads_of
 from ._frames import take_apart
 from ._graphs import knn
-from ._network import Network, network
-from ._nodes import locate
+from ._network import Network, network, one_node, place_rows
 from ._path import LambdaPath
 from ._progress import bar_for
-from ._table import Table, edge_name
-from ._task import Task
+from ._table import EdgeNames, Table, edge_name
+from ._task import Rows, Task
 from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError
 
 PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic")
@@ -87,20 +86,14 @@ class Networked(BaseEstimator):
             net = self._without_nodes(x)
         else:
             net = network(self.graph, nodes, x.shape[0], columns)
-        task = Task(x, target, weight, net.node_of_row, len(net.names), net.heads, net.tails, net.weights, **settings)
+        task = Task(Rows.of(x, target, weight, net, settings.pop("intercept")), **settings)
         return task, net, single
 
     def _check_weight(self, target: np.ndarray | None, weight: np.ndarray | None) -> None:
         """May refuse weights."""
 
     def _without_nodes(self, x: np.ndarray) -> Network:
-        if self.graph is not None:
-            raise ValueError(
-                "a graph needs nodes: give nodes=ids (one per row of X), or node='column' and a DataFrame; "
-                "inside scikit-learn's tools, enable metadata routing and call set_fit_request(nodes=True)"
-            )
-        empty = np.zeros(0, dtype=np.int64)
-        return Network(["0"], np.zeros(x.shape[0], dtype=np.int64), empty, empty, np.zeros(0))
+        return one_node(self.graph, x.shape[0])
 
     # -- solving --------------------------------------------------------------------------------
 
@@ -135,7 +128,7 @@ class Networked(BaseEstimator):
         w = out["w"].reshape(len(names), blocks, -1)
         p = self.n_features_in_
         self._coef = np.ascontiguousarray(w[:, :, :p])
-        self._intercept = np.ascontiguousarray(w[:, :, p]) if task.intercept else np.zeros((len(names), blocks))
+        self._intercept = np.ascontiguousarray(w[:, :, p]) if task.rows.intercept else np.zeros((len(names), blocks))
         self._known = None if single else {name: i for i, name in enumerate(names)}
         self._put_models(names, single)
         self.nodes_ = np.array(names, dtype=object)
@@ -151,8 +144,7 @@ class Networked(BaseEstimator):
         self.lam_ = out["lam"]
         self.solve_seconds_ = out["seconds"]
         self.history_ = out["history"]
-        known = self.nodes_
-        pairs = list(zip(known[out["heads"]].tolist(), known[out["tails"]].tolist()))
+        pairs = EdgeNames(self.nodes_, out["heads"], out["tails"])
         self.edges_ = Table(pairs, out["edge_weights"], name=edge_name)
         self.edge_flow_ = Table(pairs, out["u"], name=edge_name)
         self.lam_search_ = out.get("tuning")
@@ -183,15 +175,9 @@ class Networked(BaseEstimator):
     def _scores(self, X: Any, nodes: Any) -> np.ndarray:
         """`x'w` of the model of each row's node, a column per block."""
         check_is_fitted(self, "_coef")
-        places = self.graph.columns if isinstance(self.graph, knn) else []
-        alone = self._known is None
-        X, nodes, _ = take_apart(X, nodes, None if alone else getattr(self, "node", None), places)
-        x = validate_data(self, X, dtype=np.float64, reset=False)
-        if alone:
+        x, index = place_rows(self, X, nodes)
+        if self._known is None:
             return x @ self._coef[0].T + self._intercept[0]
-        if nodes is None:
-            raise ValueError("predict: which nodes? give nodes=ids (one per row of X); the models were fitted with nodes")
-        index = locate(self._known, nodes, x.shape[0])
         scores = np.empty((x.shape[0], self._blocks()))
         for start in range(0, x.shape[0], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)

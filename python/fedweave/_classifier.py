@@ -108,6 +108,15 @@ class GTVClassifier(_Classification):
     "squared-hinge" (two classes). The ridge is not zero by default because classes that a model can tell apart perfectly would
     let its parameters grow without bound. Everything else is as in `GTVRegressor`; also `classes_`. For several classes a row
     of `coef_` has the shape (classes, features).
+
+    Examples
+    --------
+    >>> from fedweave import GTVClassifier
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]] * 2, ["no", "no", "yes", "yes"] + ["yes", "yes", "no", "no"]
+    >>> ids = ["a"] * 4 + ["b"] * 4
+    >>> model = GTVClassifier([("a", "b")], lam=0.01).fit(X, y, nodes=ids)
+    >>> model.predict([[3.0], [3.0]], nodes=["a", "b"]).tolist()
+    ['yes', 'no']
     """
 
     def __init__(
@@ -151,7 +160,19 @@ class GTVClassifier(_Classification):
 
 
 class GTVClassifierCV(CrossValidated, _Classification):
-    """`GTVClassifier` with lam chosen by cross-validation; `lams`, `cv` and the results are as in `GTVRegressorCV`."""
+    """`GTVClassifier` with lam chosen by cross-validation; `lams`, `cv` and the results are as in `GTVRegressorCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedweave import GTVClassifierCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, ids = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    >>> y = np.where(X[:, 0] + rng.normal(size=60) > 0, "yes", "no")
+    >>> model = GTVClassifierCV([("a", "b"), ("b", "c")], lams=[1e-6, 1.0], cv=4).fit(X, y, nodes=ids)
+    >>> model.lam_, model.classes_.tolist()
+    (1.0, ['no', 'yes'])
+    """
 
     def __init__(
         self,

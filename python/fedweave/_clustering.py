@@ -31,6 +31,13 @@ class ConvexClustering(ClusterMixin, Networked):
     `labels_` has an entry per row of X; `cluster_centers_` are the common `w`; `path_` is the path, if one was solved. The other
     attributes are those of `GTVRegressor`. `nodes` names the node of each row; without it every row is a node, named by its
     number.
+
+    Examples
+    --------
+    >>> from fedweave import ConvexClustering, knn
+    >>> points = [[0.0, 0.0], [0.0, 0.1], [0.1, 0.0], [9.0, 9.0], [9.0, 9.1], [9.1, 9.0]]
+    >>> ConvexClustering(knn(3), n_clusters=2).fit_predict(points).tolist()
+    [0, 0, 0, 1, 1, 1]
     """
 
     LOSSES = ("point",)

@@ -49,11 +49,11 @@ class CrossValidated:
 
     def _folds(self, task: Task) -> Iterator[np.ndarray]:
         """Marks of the rows held out, fold by fold."""
-        rows = task.x.shape[0]
+        rows = task.rows.x.shape[0]
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
             if self.cv < 2:
                 raise ParameterError(f"cv is {self.cv}; it must be at least 2", name="cv", value=self.cv)
-            fold = _fold_of_row(task.node_of_row, int(self.cv), task.seed)
+            fold = _fold_of_row(task.rows.node_of_row, int(self.cv), task.seed)
             for k in range(int(self.cv)):
                 if (fold == k).any():
                     yield fold == k
@@ -61,7 +61,7 @@ class CrossValidated:
         with warnings.catch_warnings():
             # Splitters that keep groups together get the nodes; the others need not say that they ignore them.
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
-            splits = list(check_cv(self.cv).split(task.x, task.y, task.node_of_row))
+            splits = list(check_cv(self.cv).split(task.rows.x, task.rows.y, task.rows.node_of_row))
         for _, held in splits:
             mark = np.zeros(rows, dtype=bool)
             mark[held] = True

@@ -26,6 +26,14 @@ class knn:
     features), a mapping from node to coordinates, or a DataFrame with a row of coordinates per node (its index). `metric` is
     "great-circle" (the default for latitude and longitude) or "euclidean". For `ConvexClustering`, `by=None` means the
     points themselves.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor, knn
+    >>> place = {"a": (0.0, 0.0), "b": (0.0, 1.0), "c": (5.0, 5.0)}
+    >>> X, y, ids = [[0.0], [1.0]] * 3, [0.0, 1.0, 0.0, 2.0, 0.0, 3.0], ["a", "a", "b", "b", "c", "c"]
+    >>> list(GTVRegressor(knn(1, by=place), lam=0.1).fit(X, y, nodes=ids).edges_)
+    [('a', 'b'), ('b', 'c')]
     """
 
     k: int

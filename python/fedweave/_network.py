@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from . import _engine
+from ._frames import take_apart
 from ._graphs import Edges, Positions, edges_of, is_geographic, knn, nearest
-from ._nodes import name_of, names_of_rows
+from ._nodes import locate, name_of, names_of_rows
 from .errors import GraphError
 
 
@@ -42,6 +44,30 @@ def network(graph: Any, nodes: Any, rows: int, columns: Mapping[str, np.ndarray]
         positions = _positions(graph, union, node_of_row, columns)
         edges = nearest(graph, positions, union)
     return Network(union, node_of_row, *_ends(edges, index), edges.weights, positions)
+
+
+def one_node(graph: Any, rows: int) -> Network:
+    """All rows at one node: without ids there is no network."""
+    if graph is not None:
+        raise ValueError(
+            "a graph needs nodes: give nodes=ids (one per row of X), or node='column' and a DataFrame; "
+            "inside scikit-learn's tools, enable metadata routing and call set_fit_request(nodes=True)"
+        )
+    empty = np.zeros(0, dtype=np.int64)
+    return Network(["0"], np.zeros(rows, dtype=np.int64), empty, empty, np.zeros(0))
+
+
+def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The features of rows to be predicted, and the position of the node of each, for a fitted estimator."""
+    graph, known = getattr(estimator, "graph", None), estimator._known
+    places = graph.columns if isinstance(graph, knn) else []
+    X, nodes, _ = take_apart(X, nodes, None if known is None else getattr(estimator, "node", None), places)
+    x = validate_data(estimator, X, dtype=np.float64, reset=False)
+    if known is None:
+        return x, np.zeros(x.shape[0], dtype=np.int64)
+    if nodes is None:
+        raise ValueError("predict: which nodes? give nodes=ids (one per row of X); the models were fitted with nodes")
+    return x, locate(known, nodes, x.shape[0])
 
 
 def _ends(edges: Edges, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:

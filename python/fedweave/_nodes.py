@@ -23,6 +23,9 @@ def name_of(node: Any) -> str:
 
 def names_of_rows(nodes: Any, rows: int) -> tuple[list[str], np.ndarray]:
     """The distinct names, and for every row the position of its name among them."""
+    array = nodes.to_numpy() if hasattr(nodes, "to_numpy") else nodes
+    if isinstance(array, np.ndarray) and array.ndim == 1 and 0 < len(array) == rows:
+        return _names_of_runs(array)
     values = nodes.tolist() if hasattr(nodes, "tolist") else nodes.to_list() if hasattr(nodes, "to_list") else nodes
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"nodes: expected one id per row of X, got {type(nodes).__name__}")
@@ -43,6 +46,20 @@ def names_of_rows(nodes: Any, rows: int) -> tuple[list[str], np.ndarray]:
         code[value] = position.setdefault(name_of(value), len(position))
     codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=rows)
     return list(position), codes
+
+
+def _names_of_runs(nodes: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Rows of a node mostly follow each other: an id is looked up once per run."""
+    try:
+        starts = np.flatnonzero(np.r_[True, np.asarray(nodes[1:] != nodes[:-1], dtype=bool)])
+    except (TypeError, ValueError):  # ids that cannot be compared, such as pandas.NA
+        starts = np.arange(len(nodes))
+    try:
+        names, codes = names_of_rows(nodes[starts].tolist(), len(starts))
+    except FedweaveError as error:
+        row = int(starts[error.row])
+        raise FedweaveError(f"nodes: row {row} has no node id", row=row) from None
+    return names, np.repeat(codes, np.diff(np.r_[starts, len(nodes)]))
 
 
 def locate(known: dict[str, int], nodes: Any, rows: int, what: str = "predict") -> np.ndarray:

@@ -15,6 +15,16 @@ class LambdaPath:
     `lams`, `n_clusters`, `objective`, `certified_gap` and `status` have an entry per value; `labels[k]` is the cluster of each of
     `nodes`; `coef(k)` and `intercept(k)` are the models. `lam_max` is the smallest value with one model per component, if
     there is one; `breakpoints` are intervals in which clusters change; `stopped` says why the path ended early, if it did.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor
+    >>> X, y, ids = [[0.0], [1.0], [0.0], [1.0]], [0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]
+    >>> path = GTVRegressor([("a", "b")]).path(X, y, nodes=ids, lams=[0.001, 10.0])
+    >>> path.n_clusters.tolist()
+    [2, 1]
+    >>> path.coef(1)["a"].round(2)
+    array([1.5])
     """
 
     def __init__(self, names: list[str], out: dict[str, Any], blocks: int, features: int) -> None:

@@ -26,6 +26,14 @@ def plot_network(estimator: Any, color: Any = "cluster", *, positions: Any = Non
     `color` is "cluster", or a number per node: an array in the order of `nodes_` or a mapping from node to number (errors, say).
     `positions` maps nodes to (x, y); without it the positions of `knn` are used (a map if they are latitude and longitude), or
     a spring layout of the graph (networkx) is computed. Edges whose ends differ are dashed.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor, plot_network
+    >>> X, y, ids = [[0.0], [1.0], [0.0], [1.0]], [0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]
+    >>> model = GTVRegressor([("a", "b")], lam=10.0).fit(X, y, nodes=ids)
+    >>> plot_network(model, positions={"a": (0, 0), "b": (1, 0)}).get_title()
+    '2 nodes, 1 cluster, lam = 10'
     """
     check_is_fitted(estimator, "_coef")
     ax = ax if ax is not None else _pyplot().gca()
@@ -56,7 +64,16 @@ def plot_network(estimator: Any, color: Any = "cluster", *, positions: Any = Non
 
 
 def plot_path(path: Any, feature: int = 0, *, ax: Any = None) -> Any:
-    """Draws one parameter of every node, and the number of clusters, along a `LambdaPath`; returns the axes."""
+    """Draws one parameter of every node, and the number of clusters, along a `LambdaPath`; returns the axes.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor, plot_path
+    >>> X, y, ids = [[0.0], [1.0], [0.0], [1.0]], [0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]
+    >>> path = GTVRegressor([("a", "b")]).path(X, y, nodes=ids, count=5)
+    >>> plot_path(path, feature=0).get_ylabel()
+    'parameter 1'
+    """
     ax = ax if ax is not None else _pyplot().gca()
     if not 0 <= feature < path.parameters.shape[2]:
         raise FedweaveError(f"plot_path: feature {feature}; there are {path.parameters.shape[2]} parameters")
@@ -72,7 +89,16 @@ def plot_path(path: Any, feature: int = 0, *, ax: Any = None) -> Any:
 
 
 def plot_convergence(estimator: Any, *, ax: Any = None) -> Any:
-    """Draws the certified gap and the KKT residual over the iterations; returns the axes."""
+    """Draws the certified gap and the KKT residual over the iterations; returns the axes.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor, plot_convergence
+    >>> X, y, ids = [[0.0], [1.0], [0.0], [1.0]], [0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]
+    >>> model = GTVRegressor([("a", "b")], lam=0.1).fit(X, y, nodes=ids)
+    >>> plot_convergence(model).get_xlabel()
+    'iteration'
+    """
     check_is_fitted(estimator, "_coef")
     ax = ax if ax is not None else _pyplot().gca()
     history = estimator.history_

@@ -70,6 +70,19 @@ class GTVRegressor(_Regression):
     objective_, certified_gap_, kkt_residual_ : the value found and a proven bound on its distance to the smallest (or None)
     n_iter_, history_, status_, solver_, lam_ : how it was found
     edges_, edge_flow_ : weights and flows by edge (`edge_flow_["a", "b"]`)
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor
+    >>> X, y, ids = [[0.0], [1.0], [0.0], [1.0]], [0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]
+    >>> alone = GTVRegressor([("a", "b")], lam=0.0).fit(X, y, nodes=ids)
+    >>> alone.coef_["b"].round(3)
+    array([2.])
+    >>> together = GTVRegressor([("a", "b")], lam=10.0).fit(X, y, nodes=ids)
+    >>> together.clusters_, together.coef_["b"].round(3)
+    ([['a', 'b']], array([1.5]))
+    >>> together.predict([[2.0]], nodes=["a"]).round(2)
+    array([3.])
     """
 
     def __init__(
@@ -122,6 +135,17 @@ class GTVRegressorCV(CrossValidated, _Regression):
     `lams` are the values to choose from (a geometric grid from the data if None); `cv` is a number of folds, drawn separately
     for every node, or a splitter of scikit-learn. Afterwards `lam_` is the choice, `lams_` the values (largest first) and
     `cv_errors_` the mean held-out loss of each value (rows) and fold (columns). Everything else is as in `GTVRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedweave import GTVRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X, ids = rng.normal(size=(40, 2)), np.repeat(["a", "b", "c", "d"], 10)
+    >>> y = X[:, 0] + rng.normal(size=40)
+    >>> model = GTVRegressorCV([("a", "b"), ("b", "c"), ("c", "d")], lams=[1e-6, 10.0], cv=5).fit(X, y, nodes=ids)
+    >>> model.lam_, model.cv_errors_.shape
+    (10.0, (2, 5))
     """
 
     def __init__(

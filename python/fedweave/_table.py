@@ -17,8 +17,39 @@ def edge_name(edge: Any) -> tuple[str, str]:
     return (a, b) if a <= b else (b, a)
 
 
+class EdgeNames(Sequence[tuple[str, str]]):
+    """The names of the ends of edges, made when somebody looks."""
+
+    def __init__(self, nodes: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
+        self._nodes, self._heads, self._tails = nodes, heads, tails
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str]]:
+        return list(zip(self._nodes[self._heads].tolist(), self._nodes[self._tails].tolist()))
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._pairs[k]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._pairs)
+
+
 class Table(Mapping[Any, Any]):
-    """`table[node]` is the row of a node; `np.asarray(table)` is all of them, in the order of `keys()`."""
+    """`table[node]` is the row of a node; `np.asarray(table)` is all of them, in the order of `keys()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedweave import Table
+    >>> table = Table(["7", "8"], np.array([[1.0, 2.0], [3.0, 4.0]]), ["slope", "bend"])
+    >>> table[8]
+    array([3., 4.])
+    >>> list(table), table.shape
+    (['7', '8'], (2, 2))
+    """
 
     def __init__(
         self,
@@ -27,7 +58,7 @@ class Table(Mapping[Any, Any]):
         columns: Sequence[str] | None = None,
         name: Callable[[Any], Hashable] = name_of,
     ) -> None:
-        self._keys = list(keys)
+        self._keys = keys if isinstance(keys, EdgeNames) else list(keys)
         self._values = values
         self.columns = None if columns is None else list(columns)
         self._name = name

@@ -6,7 +6,17 @@ from typing import Any
 
 
 class FedweaveError(ValueError):
-    """Any input that does not describe a problem; the facts are attributes."""
+    """Any input that does not describe a problem; the facts are attributes.
+
+    Examples
+    --------
+    >>> from fedweave import GTVRegressor, errors
+    >>> try:
+    ...     GTVRegressor([("a", "b", -1.0)]).fit([[1.0], [2.0]], [1.0, 2.0], nodes=["a", "b"])
+    ... except errors.FedweaveError as error:
+    ...     print(type(error).__name__, error.weight)
+    EdgeWeightError -1.0
+    """
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message)
@@ -63,6 +73,10 @@ class MethodError(FedweaveError):
 
 class ParameterError(FedweaveError):
     """A parameter outside its range: `name`, `value`, `needs`."""
+
+
+class ModelError(FedweaveError):
+    """A model that cannot be used, fitted or asked at a node: `node`."""
 
 
 class NoMinimiserError(FedweaveError):

@@ -66,10 +66,10 @@ def load(name: str) -> Golden:
     return Golden(name, read("problem.json"), read("solution.json"), read_table(folder / "nodes.csv"), folder / "edges.csv")
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: Path, skip: tuple[str, ...] = ("node",)) -> pd.DataFrame:
     """A table with exact numbers: what pandas reads by itself may differ in the last bit."""
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return frame.assign(**{c: [float(cell) for cell in frame[c]] for c in frame.columns if c != "node"})
+    return frame.assign(**{c: [float(cell) for cell in frame[c]] for c in frame.columns if c not in skip})
 
 
 def parameters(model: Any) -> np.ndarray:

@@ -6,15 +6,38 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 from test_sklearn import rows
 
-from fedweave import ConvexClustering, GTVClassifier, GTVRegressor, GTVRegressorCV, compare, errors, knn
+from fedweave import ActiveSampling, ConvexClustering, FedRelax, GTVClassifier, GTVRegressor, GTVRegressorCV, compare, errors, knn
 
 X, Y, IDS, GRAPH = rows()
 
 
 def fit(graph=GRAPH, x=X, y=Y, nodes=IDS, **settings):
     return GTVRegressor(graph, **({"lam": 0.1} | settings)).fit(x, y, nodes=nodes)
+
+
+def relax(models="linear", x=X, y=Y, nodes=IDS, **settings):
+    return FedRelax(GRAPH, models, **({"lam": 0.1, "public": X[:5]} | settings)).fit(x, y, nodes=nodes)
+
+
+def active(own="n0", model=None, **settings):
+    return ActiveSampling(own, model, **({"candidates": 2, "rounds": 2} | settings)).fit(X, Y, nodes=IDS)
+
+
+class Liar:
+    """It predicts whatever it was told to."""
+
+    def __init__(self, says):
+        self.says = says
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X):
+        return self.says(X)
 
 
 def bad(x, at, value):
@@ -96,6 +119,49 @@ CASES = {
     "path count": (lambda: GTVRegressor(GRAPH).path(X, Y, nodes=IDS, count=1), errors.ParameterError, "count"),
     "n_clusters": (lambda: ConvexClustering(n_clusters=0).fit(X), errors.ParameterError, "n_clusters"),
     "compare without nodes": (lambda: compare(GTVRegressor(GRAPH), X, Y), ValueError, "which nodes"),
+    "model is a number": (lambda: relax(3), TypeError, "node 'n0'.*got 3, which has no fit"),
+    "model is a class": (lambda: relax(Ridge), TypeError, "Ridge is a class; give an instance"),
+    "model without predict": (lambda: relax(StandardScaler()), TypeError, "has no predict"),
+    "model is a function": (lambda: relax({n: np.mean for n in GRAPH}), TypeError, "has no fit"),
+    "model unknown": (lambda: relax("perceptrons"), errors.ModelError, "node 'n0': unknown model 'perceptrons'; known models"),
+    "model option": (lambda: relax({"model": "tree", "depth": 3}), errors.ModelError, "no option 'depth'; its options"),
+    "description without name": (lambda: relax({n: {"max_depth": 3} for n in GRAPH}), TypeError, "needs the name of a model"),
+    "model for classes": (lambda: relax("logistic"), errors.ModelError, "node 'n0'.*needs classes"),
+    "models for some": (lambda: relax({"n0": Ridge()}), errors.ModelError, "no model for node 'n1' .and 4 more"),
+    "models for others": (lambda: relax({"zz": Ridge()}), errors.UnknownNodeError, "no node 'zz'"),
+    "classifier for numbers": (lambda: relax(LogisticRegression()), errors.ModelError, "task='classification'"),
+    "regression for classes": (lambda: relax(Ridge(), y=Y > 0, task="classification"), TypeError, "predict_proba"),
+    "relax one class": (lambda: relax("tree", y=np.ones(len(Y)), task="classification"), errors.LabelError, "one class"),
+    "relax lam": (lambda: relax(lam=-1.0), errors.ParameterError, "lam is -1"),
+    "relax rounds": (lambda: relax(rounds=-1), errors.ParameterError, "rounds is -1"),
+    "relax order": (lambda: relax(order="never"), errors.ParameterError, "together, in-turn"),
+    "relax task": (lambda: relax(task="ranking"), errors.ParameterError, "regression, classification"),
+    "relax NaN": (lambda: relax(x=bad(X, (3, 1), np.nan)), ValueError, "NaN"),
+    "relax rows of y": (lambda: relax(y=Y[:-1]), ValueError, "inconsistent"),
+    "relax rows of nodes": (lambda: relax(nodes=IDS[:-1]), errors.SizeError, "120, found 119"),
+    "relax without nodes": (lambda: relax(nodes=None), ValueError, "a graph needs nodes"),
+    "relax unknown node": (lambda: relax().predict(X[:1], nodes=["zz"]), errors.UnknownNodeError, "'zz'.*'n0'"),
+    "relax predict without nodes": (lambda: relax().predict(X), ValueError, "which nodes"),
+    "relax other width": (lambda: relax().predict(X[:, :2], nodes=IDS), ValueError, "features"),
+    "public width": (lambda: relax(public=X[:, :2]), errors.SizeError, "rows of 3 features, as in X, found the shape .120, 2"),
+    "public NaN": (lambda: relax(public=bad(X, (3, 1), np.nan)), errors.NotFiniteError, "public: row 3"),
+    "public empty": (lambda: relax(public=X[:0]), ValueError, "public: there are no rows"),
+    "public word": (lambda: relax(public="some"), errors.ParameterError, "one of auto, moments"),
+    "public nonsense": (lambda: relax(public=[["a"]]), TypeError, "public: expected rows of numbers"),
+    "public for some": (lambda: relax(public={"n0": X[:5]}), ValueError, "node 'n1' has no public rows"),
+    "public for others": (lambda: relax(public={"zz": X[:5]}), errors.UnknownNodeError, "no node 'zz'"),
+    "public rows": (lambda: relax(public="normal", public_rows=0), errors.ParameterError, "public_rows is 0"),
+    "few rows to draw from": (lambda: relax(x=X[::40], y=Y[::40], nodes=IDS[::40], public="range"), errors.MethodError, "5 rows"),
+    "predictions of another shape": (lambda: relax(Liar(lambda x: np.zeros((len(x), 2)))), errors.ModelError, r"shape \(5, 2\)"),
+    "predictions not finite": (lambda: relax(Liar(lambda x: np.full(len(x), np.nan))), errors.ModelError, "not finite"),
+    "predictions are words": (lambda: relax(Liar(lambda x: ["a"] * len(x))), ValueError, "could not convert"),
+    "active without nodes": (lambda: ActiveSampling().fit(X, Y), ValueError, "which nodes"),
+    "active unknown node": (lambda: active("zz"), errors.UnknownNodeError, "no node 'zz'"),
+    "active nobody": (lambda: active([]), ValueError, "nobody asks"),
+    "active candidates": (lambda: active(candidates=6), errors.ParameterError, "below the number of nodes"),
+    "active eta": (lambda: active(eta=0.0), errors.ParameterError, "eta is 0"),
+    "active model": (lambda: active(model=3), TypeError, "model: node 'n0'"),
+    "active other node": (lambda: active().predict(X[:1], nodes=["n1"]), errors.UnknownNodeError, "'n1'"),
 }
 
 

@@ -12,6 +12,11 @@ def test_weather_stations(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["weather_stations.html", "weather_stations.png"]
 
 
+def test_mixed_models():
+    table = runpy.run_path(str(EXAMPLES / "mixed_models.py"))["main"](quick=True)
+    assert table["networked"]["all"] < table["alone"]["all"] and list(table.index[:4]) == ["tree", "forest", "boosting", "ridge"]
+
+
 def test_house_prices(tmp_path):
     model, path, table = runpy.run_path(str(EXAMPLES / "house_prices.py"))["main"](tmp_path)
     error = table["error"]

@@ -14,9 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fedweave import ConvexClustering, GTVClassifier, GTVClassifierCV, GTVRegressor, GTVRegressorCV
+from fedweave import ConvexClustering, FedRelax, GTVClassifier, GTVClassifierCV, GTVRegressor, GTVRegressorCV
 
 ALL = [GTVRegressor(), GTVClassifier(), GTVRegressorCV(), GTVClassifierCV(), ConvexClustering()]
+ALL += [FedRelax(lam=0.1), FedRelax(models="logistic", task="classification")]
 
 
 @parametrize_with_checks(ALL)

@@ -9,6 +9,7 @@ mod story;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail, ensure};
+use fedweave::compare::trial_rows;
 use fedweave::model::relax::{Discrepancy, PublicRows, Relax, RelaxOptions};
 use fedweave::model::{ModelSpec, Task};
 use fedweave::scaling::Scaling;
@@ -88,7 +89,7 @@ fn fit(plan: ModelPlan) -> Result<ModelFit> {
     let task = task(&plan, &input)?;
     let specs = plan.specs(&input, task)?;
     let split = plan.split.as_ref().map(|spec| hold_out(&input, spec, "give --lambda")).transpose()?;
-    let trial = split.as_ref().map(|split| Trial::new(&plan, &input, split)).transpose()?;
+    let trial = split.as_ref().map(|split| Trial::new(&input, split));
     let chosen = match (&trial, plan.lambda) {
         (Some(trial), None) => Some(choose::choose(&plan, &input, task, &specs, trial)?),
         _ => None,
@@ -158,10 +159,9 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(_plan: &ModelPlan, input: &Input, split: &Split) -> Result<Self> {
-        let rows = input.data.select(&split.mask(Part::Train));
-        let held = fedweave::compare::held_out(&input.data, &rows, split, Part::Validation);
-        Ok(Trial { held: input.data.select(&held), rows })
+    fn new(input: &Input, split: &Split) -> Self {
+        let (rows, held) = trial_rows(&input.data, split, Part::Validation);
+        Trial { rows, held }
     }
 
     /// The held-out rows in the features of the models.

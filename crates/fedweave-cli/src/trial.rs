@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use fedweave::compare::held_out;
+use fedweave::compare::trial_rows;
 use fedweave::loss::{Loss, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::scaling::Scaling;
-use fedweave::solve::Settings;
+use fedweave::solve::{Record, Settings};
 use fedweave::split::{Part, Split};
-use fedweave::tune::{Errors, Tuning, lambda_grid, tune};
+use fedweave::tune::{Errors, Tuning, lambda_grid, tune_rows};
 use fedweave::{Dataset, baseline};
 use fedweave_io::Input;
 
@@ -29,13 +29,12 @@ pub struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     pub fn new(plan: &Plan, input: &Input, loss: &'a LossSpec, split: &Split) -> Self {
-        let train = input.data.select(&split.mask(Part::Train));
+        let (train, validation) = trial_rows(&input.data, split, Part::Validation);
         let scaling = plan.raw.standardize.then(|| Scaling::of(&train, plan.intercept()));
         let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
-        let validation = scaled(input.data.select(&held_out(&input.data, &train, split, Part::Validation)));
         let quick = plan.settings.quick();
         let tolerance = if plan.lambda.is_some() { plan.settings.tolerance } else { quick.tolerance };
-        Trial { train: scaled(train), validation, loss, settings: Settings { tolerance, ..quick } }
+        Trial { train: scaled(train), validation: scaled(validation), loss, settings: Settings { tolerance, ..quick } }
     }
 
     pub fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {
@@ -54,12 +53,11 @@ impl<'a> Trial<'a> {
                 grid
             }
         };
-        let (train, validation) = (self.plain(&self.train)?, self.plain(&self.validation)?);
         let mut watcher: Option<(usize, Watcher)> = None;
         let settings = &self.settings;
         // A grid that nobody asked for may grow.
         let open = plan.lambda.is_none() && plan.raw.lambda_grid.is_none();
-        let tuning = tune(&mut problem, &*train, &*validation, &grid, open, plan.rule, settings, &mut |k, record| {
+        let mut watch = |k: usize, record: &Record| {
             if watcher.as_ref().is_none_or(|(at, _)| *at != k) {
                 let what = format!("lambda {}/{}", k + 1, grid.len().max(k + 1));
                 let fresh = Watcher::new(&what, settings.tolerance, settings.iterations_max, time_left(plan, started));
@@ -68,7 +66,10 @@ impl<'a> Trial<'a> {
                 }
             }
             watcher.as_mut().expect("made above").1.see(record)
-        })?;
+        };
+        let (train, validation) = (&self.train, &self.validation);
+        let tuning =
+            tune_rows(&mut problem, self.loss, train, validation, &grid, open, plan.rule, settings, &mut watch)?;
         if let Some((_, last)) = watcher {
             last.finish();
         }

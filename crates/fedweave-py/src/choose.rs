@@ -1,11 +1,10 @@
 //! Choosing lambda on held-out rows.
 
 use fedweave::Dataset;
-use fedweave::compare::held_out;
-use fedweave::loss::{Loss, LossOptions};
+use fedweave::compare::trial_rows;
 use fedweave::solve::Record;
 use fedweave::split::{Part, Split, SplitSpec, split};
-use fedweave::tune::{Rule, Tuning, lambda_grid, tune};
+use fedweave::tune::{Rule, Tuning, lambda_grid, tune_rows};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,8 +21,7 @@ pub fn hold_out(ready: &Ready, seed: u64) -> fedweave::Result<Option<Split>> {
 
 /// Tries values of lambda on the training rows of `split`: those of `lambdas`, or a grid of its own that may grow.
 pub fn try_lambdas(ready: &Ready, split: &Split, lambdas: Option<&[f64]>, line: &Line) -> fedweave::Result<Tuning> {
-    let train = ready.data.select(&split.mask(Part::Train));
-    let validation = ready.data.select(&held_out(&ready.data, &train, split, Part::Validation));
+    let (train, validation) = trial_rows(&ready.data, split, Part::Validation);
     let scaling = ready.scaling(&train);
     let scaled = |rows: Dataset| match &scaling {
         Some(scaling) => scaling.apply(&rows),
@@ -35,11 +33,9 @@ pub fn try_lambdas(ready: &Ready, split: &Split, lambdas: Option<&[f64]>, line: 
         Some(lambdas) => lambdas.to_vec(),
         None => lambda_grid(&mut problem, &mut |record| line.see(record))?,
     };
-    let bare = |rows: Dataset| -> fedweave::Result<Box<dyn Loss>> { ready.loss.build(rows, &LossOptions::default()) };
-    let (train, validation) = (bare(train)?, bare(validation)?);
     let (open, settings) = (lambdas.is_none(), ready.settings.quick());
     let watch = &mut |k: usize, record: &Record| line.see_piece(k, record);
-    tune(&mut problem, &*train, &*validation, &grid, open, Rule::Minimum, &settings, watch)
+    tune_rows(&mut problem, &ready.loss, &train, &validation, &grid, open, Rule::Minimum, &settings, watch)
 }
 
 /// A grid of lambda for the task: from one model per component to nearly independent ones.

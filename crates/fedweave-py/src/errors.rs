@@ -15,8 +15,14 @@ pub fn raised(py: Python<'_>, error: &Error, origin: &[usize]) -> PyErr {
         Error::Label { row: r, label, loss, needs } => ("LabelError", Error::Label { row: row(r), label, loss, needs }),
         other => (class_of(&other), other),
     };
+    let message = match &error {
+        // The face knows the name of the node.
+        Error::Fit { source, .. } => source.to_string(),
+        Error::Spec { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
     match fill(&fields, &error) {
-        Ok(()) => build(py, class, &error.to_string(), &fields),
+        Ok(()) => build(py, class, &message, &fields),
         Err(failure) => failure,
     }
 }
@@ -63,6 +69,7 @@ fn class_of(error: &Error) -> &'static str {
         Error::Scale { .. } => "ScaleError",
         Error::Method { .. } => "MethodError",
         Error::Parameter { .. } => "ParameterError",
+        Error::Fit { .. } | Error::Spec { .. } => "ModelError",
     }
 }
 
@@ -114,6 +121,7 @@ fn fill(fields: &Bound<'_, PyDict>, error: &Error) -> PyResult<()> {
             fields.set_item("value", value)?;
             fields.set_item("needs", needs)
         }
+        Error::Fit { node, .. } | Error::Spec { node, .. } => fields.set_item("node", node),
     }
 }
 

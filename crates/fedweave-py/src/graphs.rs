@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use fedweave::Graph;
 use fedweave::graph::{great_circle_points, k_nearest};
-use fedweave::{Graph, Matrix};
 use fedweave_io::EdgeList;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{of_file, raised};
 use crate::outcome::put_edges;
+use crate::rows::matrix;
 
 /// The edges of a file, and the ids in it.
 #[pyfunction]
@@ -31,11 +32,7 @@ pub fn nearest<'py>(
     k: usize,
     globe: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let array = points.as_array();
-    let mut points = Matrix::zeros(array.nrows(), array.ncols());
-    for (i, row) in array.outer_iter().enumerate() {
-        points.row_mut(i).iter_mut().zip(row).for_each(|(to, from)| *to = *from);
-    }
+    let points = matrix(&points);
     let graph = py.detach(|| match globe {
         true => k_nearest(&great_circle_points(&points)?, k),
         false => k_nearest(&points, k),
@@ -43,7 +40,7 @@ pub fn nearest<'py>(
     edges(py, &graph.map_err(|error| raised(py, &error, &[]))?, None)
 }
 
-/// A running mean of `values` over the rows of each node, which leaves a constant exactly as it is; NaN without rows.
+/// The mean of `values` over the rows of each node.
 #[pyfunction]
 pub fn node_means<'py>(
     py: Python<'py>,
@@ -51,13 +48,9 @@ pub fn node_means<'py>(
     node_of_row: PyReadonlyArray1<'py, i64>,
     nodes: usize,
 ) -> Bound<'py, PyArray1<f64>> {
-    let (mut mean, mut count) = (vec![f64::NAN; nodes], vec![0.0; nodes]);
-    for (&node, &value) in node_of_row.as_array().iter().zip(values.as_array()) {
-        let Some(i) = usize::try_from(node).ok().filter(|&i| i < nodes && !value.is_nan()) else { continue };
-        count[i] += 1.0;
-        mean[i] = if count[i] == 1.0 { value } else { mean[i] + (value - mean[i]) / count[i] };
-    }
-    PyArray1::from_vec(py, mean)
+    let node = |&node: &i64| usize::try_from(node).ok();
+    let pairs = node_of_row.as_array().into_iter().map(node).zip(values.as_array().into_iter().copied());
+    PyArray1::from_vec(py, fedweave::dataset::node_means(pairs, nodes))
 }
 
 fn edges<'py>(py: Python<'py>, graph: &Graph, names: Option<Vec<String>>) -> PyResult<Bound<'py, PyDict>> {

@@ -5,12 +5,16 @@
 //! and looks after signals.
 #![cfg(feature = "python")]
 
+mod active;
 mod choose;
 mod errors;
 mod fit;
 mod graphs;
+mod models;
 mod outcome;
 mod path;
+mod relax;
+mod rows;
 mod task;
 mod watch;
 
@@ -20,13 +24,19 @@ use pyo3::prelude::*;
 #[pymodule(name = "_engine")]
 mod engine {
     #[pymodule_export]
+    use super::active::active;
+    #[pymodule_export]
     use super::choose::{grid, validate};
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
     use super::graphs::{nearest, node_means, read_edges};
     #[pymodule_export]
+    use super::models::Model;
+    #[pymodule_export]
     use super::path::path;
+    #[pymodule_export]
+    use super::relax::relax;
     #[pymodule_export]
     use super::{main, render, version};
 }

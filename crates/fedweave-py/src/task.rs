@@ -5,29 +5,22 @@ use fedweave::penalty::{Penalty, Quadratic, named};
 use fedweave::scaling::Scaling;
 use fedweave::solve::{Settings, Solver, nodes_without_minimiser};
 use fedweave::{Dataset, Graph, Matrix, Problem};
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
 use crate::errors::{of_node, plain, raised};
+use crate::rows::{Grouped, Rows, matrix};
 
-/// A request. Nodes are numbered in the byte order of their names.
+/// A request.
 #[derive(FromPyObject)]
 pub struct Task<'py> {
-    x: PyReadonlyArray2<'py, f64>,
-    y: Option<PyReadonlyArray1<'py, f64>>,
-    weight: Option<PyReadonlyArray1<'py, f64>>,
-    node_of_row: PyReadonlyArray1<'py, i64>,
-    nodes: usize,
-    heads: PyReadonlyArray1<'py, i64>,
-    tails: PyReadonlyArray1<'py, i64>,
-    edge_weights: PyReadonlyArray1<'py, f64>,
+    rows: Rows<'py>,
     loss: String,
     huber_delta: f64,
     quantile: f64,
     classes: usize,
     penalty: String,
     penalty_matrix: Option<PyReadonlyArray2<'py, f64>>,
-    intercept: bool,
     ridge: f64,
     weigh_rows: bool,
     standardize: bool,
@@ -68,9 +61,7 @@ pub struct Ready {
 impl Task<'_> {
     /// Checks the request and copies its numbers, once.
     pub fn ready(&self, py: Python<'_>) -> PyResult<Ready> {
-        let origin = self.origin(py)?;
-        let data = self.dataset(&origin).map_err(|error| raised(py, &error, &origin))?;
-        let graph = self.graph().map_err(|error| raised(py, &error, &[]))?;
+        let Grouped { data, origin, graph } = self.rows.grouped(py)?;
         let unknown = |what: &str, name: &str| plain(py, "ParameterError", &format!("{what} {name:?} is unknown"));
         let family = match Family::named(&self.loss, self.huber_delta, self.quantile) {
             Some(Family::Multinomial { .. }) => Family::Multinomial { classes: self.classes },
@@ -90,7 +81,7 @@ impl Task<'_> {
             origin,
             graph,
             loss: LossSpec::Same(family),
-            options: LossOptions { ridge: self.ridge, spare_last: self.intercept, node_weight },
+            options: LossOptions { ridge: self.ridge, spare_last: self.rows.intercept, node_weight },
             settings: Settings { tolerance: self.tol, iterations_max: self.max_iter, solver, ..Settings::default() },
             standardize: self.standardize,
             penalty: self.penalty.clone(),
@@ -99,64 +90,6 @@ impl Task<'_> {
         ready.penalty().map_err(|error| error.raise(py))?;
         ready.refuse_runaway(py, self.lam.unwrap_or(1.0))?;
         Ok(ready)
-    }
-
-    /// The rows in the order of their nodes; inside a node as they came.
-    fn origin(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
-        let node_of_row = self.node_of_row.as_array();
-        let mut next = vec![0usize; self.nodes + 1];
-        for &node in node_of_row.iter() {
-            match usize::try_from(node) {
-                Ok(node) if node < self.nodes => next[node + 1] += 1,
-                _ => return Err(plain(py, "SizeError", &format!("there is no node number {node}"))),
-            }
-        }
-        (0..self.nodes).for_each(|i| next[i + 1] += next[i]);
-        let mut origin = vec![0; node_of_row.len()];
-        for (row, &node) in node_of_row.iter().enumerate() {
-            let place = &mut next[node as usize];
-            origin[*place] = row;
-            *place += 1;
-        }
-        Ok(origin)
-    }
-
-    fn dataset(&self, origin: &[usize]) -> fedweave::Result<Dataset> {
-        let x = self.x.as_array();
-        if x.nrows() != origin.len() {
-            return Err(fedweave::Error::Size { what: "rows of X", expected: origin.len(), found: x.nrows() });
-        }
-        let cols = x.ncols() + usize::from(self.intercept);
-        let mut sorted = Matrix::zeros(origin.len(), cols);
-        for (to, &from) in origin.iter().enumerate() {
-            let row = sorted.row_mut(to);
-            row.iter_mut().zip(x.row(from)).for_each(|(to, from)| *to = *from);
-            if self.intercept {
-                row[cols - 1] = 1.0;
-            }
-        }
-        let mut offsets = vec![0; self.nodes + 1];
-        self.node_of_row.as_array().iter().for_each(|&node| offsets[node as usize + 1] += 1);
-        (0..self.nodes).for_each(|i| offsets[i + 1] += offsets[i]);
-        let pick = |array: &Option<PyReadonlyArray1<'_, f64>>, otherwise: f64| match array {
-            // A wrong length is for the dataset to refuse.
-            Some(array) if array.as_array().len() == origin.len() => {
-                let array = array.as_array();
-                origin.iter().map(|&row| array[row]).collect()
-            }
-            Some(array) => array.as_array().to_vec(),
-            None => vec![otherwise; origin.len()],
-        };
-        Dataset::new(offsets, sorted, pick(&self.y, 0.0), pick(&self.weight, 1.0))
-    }
-
-    fn graph(&self) -> fedweave::Result<Graph> {
-        let (heads, tails, weights) = (self.heads.as_array(), self.tails.as_array(), self.edge_weights.as_array());
-        // An end that is no index becomes one beyond the nodes, which the graph refuses.
-        let index = |i: i64| usize::try_from(i).unwrap_or(usize::MAX);
-        let edges: Vec<_> =
-            heads.iter().zip(&tails).zip(&weights).map(|((&i, &j), &a)| (index(i), index(j), a)).collect();
-        Graph::new(self.nodes, &edges)
     }
 }
 
@@ -233,13 +166,4 @@ fn runaway(family: Family, ridge: f64) -> String {
         false => "labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. ridge=0.001",
     };
     format!("the {family} loss has no minimiser at node {{node}} and those connected with it: {why}")
-}
-
-fn matrix(array: &PyReadonlyArray2<'_, f64>) -> Matrix {
-    let array = array.as_array();
-    let mut matrix = Matrix::zeros(array.nrows(), array.ncols());
-    for (i, row) in array.outer_iter().enumerate() {
-        matrix.row_mut(i).iter_mut().zip(row).for_each(|(to, from)| *to = *from);
-    }
-    matrix
 }

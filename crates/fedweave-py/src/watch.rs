@@ -1,11 +1,12 @@
-//! The solver on its own threads; meanwhile the calling thread looks after signals and progress.
+//! The solver on its own threads; meanwhile the calling thread looks after signals, progress, and whatever only Python can do.
 //!
-//! Only the main thread of an interpreter hears Ctrl-C, so it must not be the one that solves. Threads live as long as one
-//! call: a process forked later finds no dead pool.
+//! Only the main thread of an interpreter hears Ctrl-C, so it must not be the one that solves. Python code that the solver needs
+//! (a user's estimator) runs on the calling thread as well: there Ctrl-C stops it, and settings that Python keeps by thread are
+//! those of the caller. Threads live as long as one call: a process forked later finds no dead pool.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fedweave::solve::{Record, Status, Watch};
@@ -20,6 +21,7 @@ pub struct Line {
     stop: AtomicBool,
     seen: Mutex<Option<Seen>>,
     deadline: Option<Instant>,
+    events: Sender<Event>,
 }
 
 /// What the solver said last.
@@ -30,6 +32,14 @@ struct Seen {
     record: Record,
 }
 
+/// What the calling thread is woken up for.
+enum Event {
+    Ask(Question),
+    Done,
+}
+
+type Question = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
+
 impl Line {
     /// Called by the solver at every check.
     pub fn see(&self, record: &Record) -> Watch {
@@ -39,13 +49,38 @@ impl Line {
     /// The same, in solve number `piece`.
     pub fn see_piece(&self, piece: usize, record: &Record) -> Watch {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(Seen { piece, record: *record });
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stopped() {
             return Watch::Stop(Status::Interrupted);
         }
-        match self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        match self.late() {
             true => Watch::Stop(Status::TimeLimit),
             false => Watch::Continue,
         }
+    }
+
+    /// Somebody pressed Ctrl-C, or Python code failed.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The time limit is over.
+    pub fn late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Has `act` done by the calling thread. `None` if it failed, or anything did before: then the work should end.
+    pub fn ask<T: Send + 'static>(&self, act: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static) -> Option<T> {
+        if self.stopped() {
+            return None;
+        }
+        let (answer, wait) = channel();
+        let question: Question = Box::new(move |py| {
+            let value = act(py)?;
+            let _ = answer.send(value); // whoever asked waits for it
+            Ok(())
+        });
+        self.events.send(Event::Ask(question)).ok()?;
+        wait.recv().ok()
     }
 }
 
@@ -62,33 +97,59 @@ pub fn work<T: Send>(
     threads: usize,
     seconds: Option<f64>,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Line) -> T + Send,
+    work: impl FnOnce(&Arc<Line>) -> T + Send,
 ) -> PyResult<Done<T>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("threads cannot be started: {error}")))?;
     let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-    let line = Line { stop: AtomicBool::new(false), seen: Mutex::new(None), deadline };
+    let (events, wait) = channel();
+    let done = Farewell(events.clone());
+    let line = Arc::new(Line { stop: AtomicBool::new(false), seen: Mutex::new(None), deadline, events });
     let (line, pool, progress) = (&line, &pool, progress.as_ref());
-    let (joined, interrupt) = py.detach(|| {
+    let (joined, interrupt) = py.detach(move || {
         std::thread::scope(|scope| {
-            let (done, wait) = channel::<()>();
             let solver = scope.spawn(move || {
                 let _done = done; // dropped at the end, also by a panic
                 pool.install(|| work(line))
             });
-            let mut interrupt = None;
-            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PAUSE) {
-                if interrupt.is_none() {
-                    interrupt = Python::attach(|py| look_up(py, line, progress)).err();
-                    line.stop.store(interrupt.is_some(), Ordering::Relaxed);
-                }
-            }
+            let interrupt = attend(line, &wait, progress);
             (solver.join(), interrupt)
         })
     });
     let value = joined.map_err(|_| PyRuntimeError::new_err("internal error in the solver; please report it"))?;
     Ok(Done { value, interrupt })
+}
+
+/// Says that the work is done.
+struct Farewell(Sender<Event>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::Done);
+    }
+}
+
+/// The calling thread until the work is done: answers questions, looks up now and then. Returns the first exception; after it
+/// nothing is done but wait.
+fn attend(line: &Line, events: &Receiver<Event>, progress: Option<&Py<PyAny>>) -> Option<PyErr> {
+    let (mut interrupt, mut looked) = (None, Instant::now());
+    loop {
+        let mut outcome = match events.recv_timeout(PAUSE) {
+            Ok(Event::Done) | Err(RecvTimeoutError::Disconnected) => return interrupt,
+            Ok(Event::Ask(question)) if interrupt.is_none() => Python::attach(question),
+            // An unanswered question is dropped, which whoever asked notices.
+            Ok(Event::Ask(_)) | Err(RecvTimeoutError::Timeout) => Ok(()),
+        };
+        if interrupt.is_none() && outcome.is_ok() && looked.elapsed() >= PAUSE {
+            outcome = Python::attach(|py| look_up(py, line, progress));
+            looked = Instant::now();
+        }
+        if let Err(error) = outcome {
+            line.stop.store(true, Ordering::Relaxed);
+            interrupt = Some(error);
+        }
+    }
 }
 
 fn look_up(py: Python<'_>, line: &Line, progress: Option<&Py<PyAny>>) -> PyResult<()> {

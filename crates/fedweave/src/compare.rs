@@ -79,6 +79,13 @@ pub fn held_out(data: &Dataset, train: &Dataset, split: &Split, part: Part) -> V
     mask
 }
 
+/// The training rows of a split, and the held-out rows of one of its parts.
+pub fn trial_rows(data: &Dataset, split: &Split, part: Part) -> (Dataset, Dataset) {
+    let train = data.select(&split.mask(Part::Train));
+    let held = data.select(&held_out(data, &train, split, part));
+    (train, held)
+}
+
 /// Models, and the `lambda` they were found with.
 struct Trained {
     w: Matrix,

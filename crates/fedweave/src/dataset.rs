@@ -187,6 +187,18 @@ impl Dataset {
     }
 }
 
+/// A running mean of the values of every node, which leaves a constant exactly as it is. Values that are NaN or of no node do not
+/// count; NaN for a node without a value.
+pub fn node_means(values: impl Iterator<Item = (Option<usize>, f64)>, nodes: usize) -> Vec<f64> {
+    let (mut mean, mut count) = (vec![f64::NAN; nodes], vec![0.0; nodes]);
+    for (node, value) in values {
+        let Some(i) = node.filter(|&i| i < nodes && !value.is_nan()) else { continue };
+        count[i] += 1.0;
+        mean[i] = if count[i] == 1.0 { value } else { mean[i] + (value - mean[i]) / count[i] };
+    }
+    mean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,6 +56,16 @@ impl Scaling {
         self.scale.len()
     }
 
+    /// What is subtracted from every feature.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// What every feature is divided by.
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
     /// Rows of features, one after another, in scaled features.
     pub fn apply_rows(&self, rows: &mut Matrix) {
         for row in rows.as_mut_slice().chunks_exact_mut(self.scale.len()) {

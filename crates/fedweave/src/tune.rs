@@ -1,7 +1,8 @@
 //! Choosing `lambda` on held-out rows, over a geometric grid with warm starts.
 
+use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::loss::Loss;
+use crate::loss::{Loss, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::parallel::ordered_map;
 use crate::path::{geometric, lambda_max};
@@ -169,6 +170,23 @@ pub fn tune(
     }
     let chosen = choose(&tried, rule);
     Ok(Tuning { tried, chosen })
+}
+
+/// [`tune`] on rows: errors are means of the losses of `spec` without ridge.
+#[allow(clippy::too_many_arguments)]
+pub fn tune_rows(
+    problem: &mut Problem,
+    spec: &LossSpec,
+    train: &Dataset,
+    validation: &Dataset,
+    grid: &[f64],
+    open: bool,
+    rule: Rule,
+    settings: &Settings,
+    watch: &mut dyn FnMut(usize, &Record) -> Watch,
+) -> Result<Tuning> {
+    let bare = |rows: &Dataset| spec.build(rows.clone(), &LossOptions::default());
+    tune(problem, &*bare(train)?, &*bare(validation)?, grid, open, rule, settings, watch)
 }
 
 /// The grid's next decade, at its own spacing; `None` below `end`.

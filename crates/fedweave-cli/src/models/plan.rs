@@ -5,9 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use fedweave::loss::Family;
-use fedweave::model::relax::{PUBLIC_ROWS, PublicSource, RelaxOptions, Weighting};
+use fedweave::model::relax::{PUBLIC_ROWS, PublicSource, ROUNDS, RelaxOptions};
 use fedweave::model::{ModelSpec, Task};
-use fedweave::solve::{JudgedOn, Order};
 use fedweave::split::SplitSpec;
 use fedweave_io::{Input, InputSpec, Kind, Table};
 
@@ -15,8 +14,6 @@ use super::refuse;
 use crate::config::{Lambda, Models, RawConfig};
 use crate::plan::{self, at_least, choice};
 
-/// Rounds if nobody says how many, as in the paper.
-const ROUNDS: usize = 5;
 /// Values of lambda to choose from if nobody says which; 0 is every node alone.
 const GRID: [f64; 8] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
@@ -53,11 +50,6 @@ impl ModelPlan {
         let grid = raw.lambda_grid.clone().unwrap_or_else(|| GRID.to_vec());
         ensure!(!grid.is_empty(), "--lambda-grid needs at least one number");
         grid.iter().try_for_each(|v| at_least("--lambda-grid", *v, 0.0))?;
-        let orders = [("together", Order::Together), ("in-turn", Order::InTurn)];
-        let judged = [("neighbours", JudgedOn::Neighbours), ("both", JudgedOn::Both)];
-        let weightings = [("means", Weighting::Means), ("plain", Weighting::Plain)];
-        let sources =
-            [("moments", PublicSource::Moments), ("range", PublicSource::Range), ("normal", PublicSource::Normal)];
         let public_rows = raw.public_rows.unwrap_or(PUBLIC_ROWS);
         ensure!(public_rows > 0, "--public-rows 0: at least one row is needed to compare predictions on");
         ensure!(
@@ -68,14 +60,14 @@ impl ModelPlan {
             input: plan::input(&raw, family, false)?,
             split: plan::split(&raw, false, lambda.is_none())?,
             options: RelaxOptions {
-                order: choice("--order", raw.order.as_deref(), &orders)?,
-                judged_on: choice("--judged-on", raw.judged_on.as_deref(), &judged)?,
-                weighting: choice("--row-weights", raw.row_weights.as_deref(), &weightings)?,
+                order: choice("--order", raw.order.as_deref(), &RelaxOptions::ORDERS)?,
+                judged_on: choice("--judged-on", raw.judged_on.as_deref(), &RelaxOptions::JUDGED_ON)?,
+                weighting: choice("--row-weights", raw.row_weights.as_deref(), &RelaxOptions::WEIGHTINGS)?,
                 distil: raw.distil.unwrap_or(0),
                 seed: raw.seed.unwrap_or(0),
                 ..RelaxOptions::default()
             },
-            source: choice("--public-from", raw.public_from.as_deref(), &sources)?,
+            source: choice("--public-from", raw.public_from.as_deref(), &PublicSource::NAMES)?,
             rounds: raw.rounds.unwrap_or(ROUNDS),
             classify,
             default,

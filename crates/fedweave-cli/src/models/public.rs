@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use fedweave::Dataset;
 use fedweave::matrix::Matrix;
-use fedweave::model::relax::{PublicRows, PublicSource, SUMMARY_ROWS_MIN, sample_public};
+use fedweave::model::relax::{PublicRows, sample_public};
 use fedweave::scaling::Scaling;
 use fedweave_io::{Input, load_unlabelled};
 
@@ -20,14 +20,7 @@ pub fn rows(
         return of_file(plan, input, scaling);
     }
     let rows = sample_public(train, plan.source, plan.public_rows, plan.options.seed)?;
-    let few = (0..train.nodes()).filter(|&i| train.rows(i).len() < SUMMARY_ROWS_MIN).count();
-    let share = match (plan.source, few) {
-        (PublicSource::Normal, _) | (_, 0) => String::new(),
-        (_, few) => format!(
-            "; {few} node(s) with fewer than {SUMMARY_ROWS_MIN} rows share nothing and use the mean of the others"
-        ),
-    };
-    Ok((rows, format!("{} public rows a node, drawn from {}{share}", plan.public_rows, plan.source.words())))
+    Ok((rows, plan.source.describe(train, plan.public_rows)))
 }
 
 fn of_file(plan: &ModelPlan, input: &Input, scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fedweave::Matrix;
+use fedweave::dataset::node_means as mean_by_node;
 
 use super::nodes::NodeSet;
 use super::spec::InputSpec;
@@ -130,18 +131,10 @@ pub(super) fn latitude_longitude(names: &[String]) -> Option<(usize, usize)> {
     (names.len() == 2).then_some((latitude, longitude))
 }
 
-/// A running mean, which leaves a constant exactly as it is; NaN for a node without a value.
 fn node_means(attribute: &Attribute, nodes: usize) -> Result<Vec<f64>, IoError> {
     let values = attribute.table.finite(attribute.column)?;
-    let (mut mean, mut count) = (vec![f64::NAN; nodes], vec![0.0; nodes]);
-    for (node, &value) in attribute.node_of_row.iter().zip(&values.values) {
-        let Some(i) = node.filter(|_| !value.is_nan()).map(|i| i as usize) else {
-            continue;
-        };
-        count[i] += 1.0;
-        mean[i] = if count[i] == 1.0 { value } else { mean[i] + (value - mean[i]) / count[i] };
-    }
-    Ok(mean)
+    let nodes_of_rows = attribute.node_of_row.iter().map(|node| node.map(|i| i as usize));
+    Ok(mean_by_node(nodes_of_rows.zip(values.values.iter().copied()), nodes))
 }
 
 fn node_texts(attribute: &Attribute, names: &[String]) -> Result<Vec<Option<String>>, IoError> {

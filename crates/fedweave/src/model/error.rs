@@ -57,6 +57,14 @@ pub enum FitError {
         /// What to try.
         hint: &'static str,
     },
+    /// A model from elsewhere that could not be fitted, or not predict.
+    #[error("the {model} model failed: {what}")]
+    Failed {
+        /// The model class.
+        model: &'static str,
+        /// What it said.
+        what: String,
+    },
     /// A fitted model read from a file that no fit can have written.
     #[error("damaged {model} model: {what}")]
     Damaged {

@@ -30,7 +30,7 @@ use crate::random::{Purpose, stream};
 use crate::solve::{JudgedOn, Order};
 
 pub use measure::Discrepancy;
-pub use options::{RelaxOptions, Start, Weighting};
+pub use options::{ROUNDS, RelaxOptions, Start, Weighting};
 pub use public::{PUBLIC_ROWS, PublicSource, SUMMARY_ROWS_MIN, sample_public};
 pub use site::{Buffers, Predictions, PublicRows, Pull, Site};
 

@@ -5,32 +5,28 @@
 //! h_c = argmin_h  eta L_c(h) + mean_{x in test} (h(x) - h_now(x))^2
 //! ```
 
+use std::marker::PhantomData;
+
 use super::Candidates;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::matrix::Rows;
-use crate::model::relax::{Buffers, Discrepancy, Predictions, PublicRows, Pull, Site, seed_of};
-use crate::model::{Local, LocalModel, ModelSpec, Task};
+use crate::model::LocalModel;
+use crate::model::relax::{Buffers, Discrepancy, Predictions, PublicRows, Pull, Site};
 
-/// Candidates that answer with a fitted model; their rows are private to their [`Site`]s.
-pub struct Retrain {
+/// Candidates that answer with a fitted model of class `M`; their rows are private to their [`Site`]s.
+pub struct Retrain<M> {
     sites: Vec<Site>,
     test: PublicRows,
     eta: f64,
     discrepancy: Discrepancy,
+    class: PhantomData<fn(M)>,
 }
 
-impl Retrain {
-    /// The nodes of `data`; `test` are rows without labels, `eta` weighs the candidate's rows against them.
-    pub fn new(
-        data: &Dataset,
-        task: Task,
-        spec: &ModelSpec,
-        test: PublicRows,
-        eta: f64,
-        discrepancy: Discrepancy,
-        seed: u64,
-    ) -> Result<Self> {
+impl<M: LocalModel + Clone + 'static> Retrain<M> {
+    /// The nodes of `data`; `test` are rows without labels, `eta` weighs the candidate's rows against them; `blank` is a
+    /// model that is not fitted yet, of the class that nodes ask about.
+    pub fn new(data: &Dataset, blank: &M, test: PublicRows, eta: f64, discrepancy: Discrepancy) -> Result<Self> {
         if !(eta > 0.0 && eta.is_finite()) {
             return Err(Error::Parameter { name: "learning rate", value: eta, needs: "positive and finite" });
         }
@@ -39,20 +35,16 @@ impl Retrain {
             return Err(Error::Size { what: "features of the test rows", expected, found });
         }
         let site = |node: usize| {
-            let model =
-                Local::new(spec.clone(), task, seed_of(seed, node)).map_err(|e| Error::Spec { node, source: e })?;
             let x = Rows::new(data.dim(), data.features(node));
-            Site::new(task, x, data.labels(node), data.weights(node), Box::new(model))
+            Site::new(blank.task(), x, data.labels(node), data.weights(node), Box::new(blank.clone()))
                 .map_err(|e| Error::Fit { node, source: e })
         };
         let sites = (0..data.nodes()).map(site).collect::<Result<Vec<_>>>()?;
-        Ok(Retrain { sites, test, eta, discrepancy })
+        Ok(Retrain { sites, test, eta, discrepancy, class: PhantomData })
     }
 
-    /// What node `own` can do alone: a fit to its own rows, to start from.
-    pub fn start(&self, own: usize, spec: &ModelSpec, task: Task, seed: u64) -> Result<Local> {
-        let mut model =
-            Local::new(spec.clone(), task, seed_of(seed, own)).map_err(|e| Error::Spec { node: own, source: e })?;
+    /// What node `own` can do alone: `model` fitted to its own rows, to start from.
+    pub fn start(&self, own: usize, mut model: M) -> Result<M> {
         self.sites[own]
             .teach(&mut model, 1.0, &[], &mut Buffers::default())
             .map_err(|e| Error::Fit { node: own, source: e })?;
@@ -60,25 +52,27 @@ impl Retrain {
     }
 }
 
-impl Candidates for Retrain {
-    type Model = Local;
+impl<M: LocalModel + Clone + 'static> Candidates for Retrain<M> {
+    type Model = M;
 
     fn nodes(&self) -> usize {
         self.sites.len()
     }
 
-    fn answer(&self, candidate: usize, model: &Local, out: &mut Local) -> Result<()> {
+    fn answer(&self, candidate: usize, model: &M, out: &mut M) -> Result<()> {
         let locate = |e| Error::Fit { node: candidate, source: e };
         let says = Predictions::of(model, &self.test).map_err(locate)?;
         let pull = Pull { rows: &self.test, says: &says, weight: 1.0 / self.test.len() as f64 };
+        // A model that goes on from where it stands goes on from the one it was asked about.
+        out.clone_from(model);
         self.sites[candidate].teach(out, self.eta, &[pull], &mut Buffers::default()).map_err(locate)
     }
 
-    fn own_loss(&self, own: usize, model: &Local) -> f64 {
+    fn own_loss(&self, own: usize, model: &M) -> f64 {
         self.sites[own].loss_of(model, self.discrepancy).ok().flatten().unwrap_or(f64::NAN)
     }
 
-    fn message(&self, model: &Local) -> (usize, usize) {
+    fn message(&self, model: &M) -> (usize, usize) {
         // Predictions there; a model back, counted as what it says about the test rows.
         let numbers = self.test.len() * model.task().outputs();
         (numbers, numbers)
@@ -90,8 +84,8 @@ mod tests {
     use super::super::{Asking, learn};
     use super::*;
     use crate::matrix::{Matrix, dot};
-    use crate::model::Workspace;
     use crate::model::relax::{PublicSource, sample_public};
+    use crate::model::{Local, ModelSpec, Task, Workspace};
     use crate::synthetic::{Options, Synthetic, generate};
 
     fn made() -> Synthetic {
@@ -102,9 +96,13 @@ mod tests {
         "ridge alpha=0.001".parse().unwrap()
     }
 
-    fn retrain(made: &Synthetic, spec: &ModelSpec, eta: f64) -> Retrain {
+    fn blank(spec: &ModelSpec) -> Local {
+        Local::new(spec.clone(), Task::Regression, 0).unwrap()
+    }
+
+    fn retrain(made: &Synthetic, spec: &ModelSpec, eta: f64) -> Retrain<Local> {
         let test = sample_public(&made.data, PublicSource::Normal, 40, 9).unwrap().remove(0);
-        Retrain::new(&made.data, Task::Regression, spec, test, eta, Discrepancy::Squared, 0).unwrap()
+        Retrain::new(&made.data, &blank(spec), test, eta, Discrepancy::Squared).unwrap()
     }
 
     /// (6) by hand: rows of the candidate with `eta` in all, test rows labelled by the model with 1 in all.
@@ -112,7 +110,7 @@ mod tests {
     fn an_answer_is_the_fit_of_the_papers_update() {
         let (made, spec) = (made(), ridge());
         let retrain = retrain(&made, &spec, 0.7);
-        let start = retrain.start(0, &spec, Task::Regression, 0).unwrap();
+        let start = retrain.start(0, blank(&spec)).unwrap();
         let mut answer = start.clone();
         retrain.answer(5, &start, &mut answer).unwrap();
         let mut labels = vec![0.0; 40];
@@ -133,7 +131,7 @@ mod tests {
         let made = made();
         for (spec, factor) in [(ridge(), 0.2), ("tree max-depth=4".parse().unwrap(), 1.0)] {
             let retrain = retrain(&made, &spec, 0.5);
-            let start = retrain.start(0, &spec, Task::Regression, 0).unwrap();
+            let start = retrain.start(0, blank(&spec)).unwrap();
             let fresh: Vec<f64> =
                 sample_public(&made.data, PublicSource::Normal, 200, 77).unwrap()[1].x().as_slice().to_vec();
             let error = |model: &Local| {
@@ -153,9 +151,7 @@ mod tests {
             assert!(learnt.teachers().iter().all(|t| t.0 != 0));
         }
         let test = sample_public(&made.data, PublicSource::Normal, 5, 9).unwrap().remove(0);
-        let new = |eta, test| {
-            Retrain::new(&made.data, Task::Regression, &ridge(), test, eta, Discrepancy::Squared, 0).is_err()
-        };
+        let new = |eta, test| Retrain::new(&made.data, &blank(&ridge()), test, eta, Discrepancy::Squared).is_err();
         assert!(new(0.0, test.clone()) && !new(1.0, test));
         assert!(new(1.0, PublicRows::new(Matrix::zeros(2, 3)).unwrap()));
     }

@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::solve::{JudgedOn, Order};
 
+/// Rounds if nobody says how many, as in the paper.
+pub const ROUNDS: usize = 5;
+
 /// Options of FedRelax on predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RelaxOptions {
@@ -58,6 +61,14 @@ pub enum Start {
 }
 
 impl RelaxOptions {
+    /// Orders by name, the default first.
+    pub const ORDERS: [(&'static str, Order); 2] = [("together", Order::Together), ("in-turn", Order::InTurn)];
+    /// Public rows to be judged on by name, the default first.
+    pub const JUDGED_ON: [(&'static str, JudgedOn); 2] =
+        [("neighbours", JudgedOn::Neighbours), ("both", JudgedOn::Both)];
+    /// Weightings by name, the default first.
+    pub const WEIGHTINGS: [(&'static str, Weighting); 2] = [("means", Weighting::Means), ("plain", Weighting::Plain)];
+
     pub(super) fn check(&self) -> Result<()> {
         match self.lambda >= 0.0 && self.lambda.is_finite() {
             true => Ok(()),

@@ -27,6 +27,22 @@ pub enum PublicSource {
 }
 
 impl PublicSource {
+    /// Sources by name, the default first.
+    pub const NAMES: [(&'static str, PublicSource); 3] =
+        [("moments", PublicSource::Moments), ("range", PublicSource::Range), ("normal", PublicSource::Normal)];
+
+    /// What is drawn for the nodes of `data`, in words: whoever shares something should know.
+    pub fn describe(self, data: &Dataset, rows: usize) -> String {
+        let few = (0..data.nodes()).filter(|&i| data.rows(i).len() < SUMMARY_ROWS_MIN).count();
+        let share = match (self, few) {
+            (PublicSource::Normal, _) | (_, 0) => String::new(),
+            (_, few) => format!(
+                "; {few} node(s) with fewer than {SUMMARY_ROWS_MIN} rows share nothing and use the mean of the others"
+            ),
+        };
+        format!("{rows} public rows a node, drawn from {}{share}", self.words())
+    }
+
     /// In words.
     pub fn words(self) -> &'static str {
         match self {

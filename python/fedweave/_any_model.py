@@ -1,0 +1,104 @@
+"""What estimators with a model of any class at a node share: labels, predictions, the names of nodes in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._checks import one_of
+from ._local import Adapter
+from ._network import place_rows
+from ._table import Table
+from .errors import LabelError, ModelError
+
+TASKS = ("regression", "classification")
+
+
+def _classifies(estimator: Any) -> bool:
+    if estimator.task != "classification":
+        raise AttributeError("there are no probabilities in regression; give task='classification'")
+    return True
+
+
+class AnyModel(BaseEstimator):
+    """An estimator with `task`, `models` by node in `_models`, `_known` positions of nodes and `_scaling` of features."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.task == "classification":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        """Features, targets, and the number of classes; no class for regression."""
+        classify = one_of("task", self.task, TASKS) == "classification"
+        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=not classify)
+        if not classify:
+            return x, np.ascontiguousarray(y, dtype=np.float64), 0
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise LabelError("y has one class only; a classifier needs at least two classes")
+        return x, codes.astype(np.float64), len(self.classes_)
+
+    def _outputs(self, models: Sequence[Any], X: Any, nodes: Any) -> np.ndarray:
+        """A number, or a probability per class, for every row, by the model of its node."""
+        x, index = place_rows(self, X, nodes)
+        if self._scaling is not None:
+            mean, scale = self._scaling
+            x = (x - mean) / scale
+        out = np.empty((len(x), len(self.classes_) if self.task == "classification" else 1))
+        order = np.argsort(index, kind="stable")
+        ends = np.flatnonzero(np.diff(index[order], append=-1)) + 1
+        for rows in np.split(order, ends[:-1]) if len(order) else []:
+            out[rows] = models[index[rows[0]]].outputs(np.ascontiguousarray(x[rows]))
+        return out
+
+    def _labels(self, outputs: np.ndarray) -> np.ndarray:
+        return self.classes_[outputs.argmax(axis=1)] if self.task == "classification" else outputs[:, 0]
+
+    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Predicts each row with the model of its node."""
+        check_is_fitted(self, "_models")
+        return self._labels(self._outputs(self._models, X, nodes))
+
+    @available_if(_classifies)
+    def predict_proba(self, X: Any, nodes: Any = None) -> np.ndarray:
+        """Probabilities of the classes, a column each."""
+        check_is_fitted(self, "_models")
+        return self._outputs(self._models, X, nodes)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> float:
+        """The coefficient of determination, or the share of rows that are predicted right."""
+        measure = accuracy_score if self.task == "classification" else r2_score
+        return float(measure(y, self.predict(X, nodes=nodes), sample_weight=sample_weight))
+
+
+def table_of(names: Sequence[str], models: Sequence[Any]) -> Table:
+    """Models by node: estimators without their adapters."""
+    bare = np.empty(len(models), dtype=object)
+    for i, model in enumerate(models):
+        bare[i] = model.estimator if isinstance(model, Adapter) else model
+    return Table(names, bare)
+
+
+def ask(call: Any, task: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Asks the engine; an error about a node gets the name of the node."""
+    try:
+        return call(task)
+    except ModelError as error:
+        node = error.fields.get("node")
+        if not isinstance(node, int):
+            raise
+        raise ModelError(f"node {names[node]!r}: {error}", node=names[node]) from None
