@@ -57,7 +57,7 @@ fn network(k: u64) -> Result<Network> {
     };
     network.models = Some(Models { task, specs, seeds, public: Arc::new(public) });
     network.penalty = PenaltyKind::Squared;
-    network.method = MethodSpec::FedRelaxPredictions { both: common && k % 4 == 1, plain: k % 5 == 0 };
+    network.method = MethodSpec::FedRelaxPredictions { both: common && k % 4 == 1, plain: k.is_multiple_of(5) };
     Ok(network)
 }
 
