@@ -214,7 +214,7 @@ fn a_new_part_joins_a_federation_that_is_under_way() {
 
 #[test]
 fn a_part_that_was_given_up_returns_and_takes_part_again() {
-    let mut f = Federation::new("continue", SLOWER);
+    let mut f = Federation::new("continue", SLOW);
     f.start_all();
     f.wait_for_rounds(f.victim);
     f.kill(f.victim);
