@@ -11,6 +11,7 @@ mod generate;
 mod graph;
 mod models;
 mod node;
+mod ourselves;
 mod path;
 mod plan;
 mod predict;
@@ -125,6 +126,7 @@ static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 /// Runs the command that `args` (the program's own name first) asks for; returns its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
+    ourselves::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
     match Cli::try_parse_from(args) {
         Ok(cli) => conclude(run(cli)),

@@ -1,6 +1,7 @@
 //! `fedweave fit --model`: models of any class, coupled by what they predict on public rows.
 
 mod choose;
+mod federated;
 mod file;
 mod plan;
 mod public;
@@ -25,8 +26,9 @@ use crate::{Exit, say};
 use choose::Chosen;
 use plan::ModelPlan;
 
-pub use file::predict;
-pub use plan::refuse_model_flags;
+pub use federated::{Federated, Found};
+pub use file::{ModelFile, predict};
+pub use plan::{refuse_foreign_flags, refuse_model_flags};
 
 /// What `encoding.json` says of such a run instead of a loss.
 pub const LOSS: &str = "models";
@@ -59,6 +61,7 @@ struct HeldOut {
 
 /// One round.
 struct Round {
+    number: usize,
     objective: f64,
     train: Option<f64>,
     validation: Option<f64>,
@@ -71,13 +74,18 @@ pub fn run(raw: RawConfig) -> Result<Exit> {
     let plan = ModelPlan::new(raw)?;
     use_threads(plan.raw.threads);
     let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
-    let fit = fit(plan)?;
-    let written = writer.map(|writer| story::write_run(&fit, writer)).transpose()?;
-    match fit.plan.raw.json {
-        true => say(&story::summary(&fit).to_string())?,
-        false => say(&story::words(&fit, written.as_deref()))?,
-    }
+    tell(&fit(plan)?, writer, None)?;
     Ok(Exit::Done)
+}
+
+/// Writes the run directory and says what there is to say, after the words of whoever ran it.
+fn tell(fit: &ModelFit, writer: Option<RunWriter>, before: Option<&str>) -> Result<()> {
+    let written = writer.map(|writer| story::write_run(fit, writer)).transpose()?;
+    match (fit.plan.raw.json, before) {
+        (true, _) => say(&story::summary(fit).to_string()),
+        (false, None) => say(&story::words(fit, written.as_deref())),
+        (false, Some(before)) => say(&format!("{before}\n{}", story::words(fit, written.as_deref()))),
+    }
 }
 
 fn fit(plan: ModelPlan) -> Result<ModelFit> {
@@ -201,6 +209,7 @@ impl Training {
     fn look(&self, relax: &Relax, judge: Option<&Dataset>, task: Task, input: &Input) -> Result<Round> {
         let validation = judge.map(|rows| errors(relax, rows, task, input)).transpose()?;
         Ok(Round {
+            number: relax.rounds(),
             objective: relax.objective(Discrepancy::Squared).map_err(|e| named(e, input))?,
             train: errors(relax, &self.scaled, task, input)?.mean(),
             validation: validation.and_then(|v| v.mean()),

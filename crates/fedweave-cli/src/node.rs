@@ -1,32 +1,36 @@
 //! `fedweave node`: one part of a federation.
 
+mod data;
+mod predictions;
 mod raw;
+mod result;
 mod settings;
+mod shared;
+mod words;
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use fedweave::robustness::liars_bound;
-use fedweave_io::RunWriter;
+use fedweave::model::Fitted;
 use fedweave_node::event_log::EventLog;
-use fedweave_node::ground::Ground;
 use fedweave_node::metrics::{Shared, Snapshot, serve};
 use fedweave_node::run::{End, LocalEvent, Surroundings, Wish, now_ms, run as run_part};
-use fedweave_node::transport::{self, Link, RUNTIME, Transport, ZenohTransport};
-use fedweave_node::{FileStore, Note, Outcome, Part, Plan, Reason, Store, exposure};
-use serde_json::json;
+use fedweave_node::transport::{self, Link, Transport, ZenohTransport};
+use fedweave_node::{DeadPolicy, FileStore, Note, Part, Reason, Store};
 
-pub use raw::{RawCertificates, RawEdge, RawFederation, RawNeighbour, RawNode, RawSilence};
+pub use predictions::METHOD as ON_PREDICTIONS;
+pub use raw::{RawCertificates, RawEdge, RawFederation, RawModelOf, RawNeighbour, RawNode, RawSilence};
+use result::Ended;
 pub use settings::NodeSettings;
+use words::{cautions, tell};
 
+use crate::ourselves::with_right_runtime;
 use crate::progress::{catch_interrupts, interrupted, use_threads};
 use crate::{Exit, say};
 
@@ -34,6 +38,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   fedweave node --config east/node.toml
   fedweave node --config east/node.toml --resume      after a crash or Ctrl-C
+  fedweave node --config new/node.toml --join         a new part of a federation that is under way
   fedweave node --config east/node.toml --leave       the running part takes leave of its neighbours
 
 See docs/guide/federation.md for a federation on three hosts.";
@@ -47,6 +52,9 @@ pub struct NodeArgs {
     /// Go on from the checkpoint in the state folder
     #[arg(long)]
     resume: bool,
+    /// Take part in a federation that is under way, starting from the models of the neighbours
+    #[arg(long, conflicts_with_all = ["resume", "leave"])]
+    join: bool,
     /// Read the file, the data and the certificates, say what would be done, and stop
     #[arg(long, conflicts_with = "leave")]
     check: bool,
@@ -75,16 +83,6 @@ const LINGER: Duration = Duration::from_secs(30);
 /// The file that asks a running part to leave.
 const LEAVE: &str = "leave";
 
-/// The transport wants an environment variable, which only a new program can have from its start: this one replaces itself.
-fn with_right_runtime() -> Result<()> {
-    if std::env::var(RUNTIME.0).as_deref() == Ok(RUNTIME.1) {
-        return Ok(());
-    }
-    let mut again = Command::new(std::env::current_exe()?);
-    let failed = again.args(std::env::args_os().skip(1)).env(RUNTIME.0, RUNTIME.1).exec();
-    Err(failed).context("the program cannot start itself again")
-}
-
 pub fn run(args: &NodeArgs) -> Result<Exit> {
     let settings = settings::read(&args.config, args.loopback_plaintext)?;
     if args.leave {
@@ -101,12 +99,13 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
     let _lock = lock(&settings.state)?;
     let _ = fs::remove_file(settings.state.join(LEAVE));
     let ended = parent_watch(args.with_parent);
-    let (end, snapshot) = start(args, &settings, &ended)?;
+    let (end, snapshot, fitted) = start(args, &settings, &ended)?;
     match end {
         End::Done(outcome) => {
-            write_result(&settings, &outcome, &snapshot)?;
-            report(args, &settings, &outcome, &snapshot)?;
-            Ok(exit(outcome.reason))
+            let ended = Ended { settings: &settings, outcome: &outcome, fitted: &fitted, snapshot: &snapshot };
+            result::write(&ended)?;
+            result::report(args, &ended)?;
+            Ok(exit(outcome.reason, settings.plan.patience.policy))
         }
         End::Stopped => {
             eprintln!("stopped after round {}; go on with --resume", snapshot.round);
@@ -127,21 +126,29 @@ fn check(settings: &NodeSettings) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn start(args: &NodeArgs, settings: &NodeSettings, ended: &AtomicBool) -> Result<(End, Snapshot)> {
+/// The part as it starts: from zero, from its checkpoint, or from its neighbours.
+fn part(args: &NodeArgs, settings: &NodeSettings, saved: Option<Vec<u8>>) -> Result<Part> {
+    let (plan, state) = (settings.plan.clone(), settings.state.display());
+    match saved {
+        Some(bytes) if args.resume => Ok(Part::restore(plan, &bytes)?),
+        Some(_) => bail!("{state} holds a checkpoint: go on with --resume, or remove the folder to start anew"),
+        None if args.join => {
+            ensure!(!plan.peers.is_empty(), "--join: this part has no neighbours to join");
+            Ok(Part::joining(plan, None)?)
+        }
+        None => {
+            if args.resume {
+                eprintln!("note: {state} holds no checkpoint; starting from the first round");
+            }
+            Ok(Part::new(plan)?)
+        }
+    }
+}
+
+fn start(args: &NodeArgs, settings: &NodeSettings, ended: &AtomicBool) -> Result<(End, Snapshot, Vec<Option<Fitted>>)> {
     let mut store = FileStore::new(&settings.state.join("checkpoint"), args.fsync)?;
     let saved = store.load()?;
-    let mut part = match (args.resume, saved) {
-        (true, Some(bytes)) => Part::restore(settings.plan.clone(), &bytes)?,
-        (true, None) => {
-            eprintln!("note: {} holds no checkpoint; starting from the first round", settings.state.display());
-            Part::new(settings.plan.clone())?
-        }
-        (false, None) => Part::new(settings.plan.clone())?,
-        (false, Some(_)) => bail!(
-            "{} holds a checkpoint: go on with --resume, or remove the folder to start anew",
-            settings.state.display()
-        ),
-    };
+    let mut part = part(args, settings, saved)?;
     let mut log = EventLog::open(&settings.state.join("events.jsonl"), now_ms())?;
     begin_log(args, settings, &mut log)?;
     let shared: Shared = Arc::new(Mutex::new(Snapshot { name: settings.plan.name.clone(), ..Snapshot::default() }));
@@ -174,21 +181,7 @@ fn start(args: &NodeArgs, settings: &NodeSettings, ended: &AtomicBool) -> Result
     };
     let (end, snapshot) = run_part(&mut part, &settings.plan.peers, around)?;
     log.write(now_ms(), &LocalEvent::ProcessEnded { round: snapshot.round, seconds: snapshot.seconds })?;
-    Ok((end, snapshot))
-}
-
-/// What people in front of a terminal want to know at once.
-fn tell(name: &str, note: &Note) {
-    match note {
-        Note::LinkDown { peer } => eprintln!("{name}: neighbour {peer} cannot be reached"),
-        Note::LinkUp { peer } => eprintln!("{name}: neighbour {peer} is there"),
-        Note::PeerDead { peer, round } => eprintln!("{name}: neighbour {peer} is dead, in round {round}"),
-        Note::EdgesDropped { peer, round } => eprintln!("{name}: without {peer} from round {round} on"),
-        Note::PeerJoins { peer, round } => eprintln!("{name}: with {peer} from round {round} on"),
-        Note::PeerLeft { peer, round } => eprintln!("{name}: neighbour {peer} left after round {round}"),
-        Note::PeerMisbehaved { peer, what } => eprintln!("{name}: neighbour {peer} misbehaves: {what}"),
-        _ => {}
-    }
+    Ok((end, snapshot, part.fitted()))
 }
 
 fn begin_log(args: &NodeArgs, settings: &NodeSettings, log: &mut EventLog) -> Result<()> {
@@ -207,42 +200,6 @@ fn begin_log(args: &NodeArgs, settings: &NodeSettings, log: &mut EventLog) -> Re
         log.write(now_ms(), &LocalEvent::Caution { what })?;
     }
     Ok(())
-}
-
-/// What the owner of the part should know before it starts.
-fn cautions(settings: &NodeSettings) -> Vec<String> {
-    let mut cautions = Vec::new();
-    if matches!(settings.link, Link::LoopbackPlaintext { .. }) {
-        cautions.push("frames are neither encrypted nor authenticated (--loopback-plaintext)".into());
-    }
-    if let Link::Tls(credentials) = &settings.link {
-        let days = (credentials.until.unix_timestamp() - now_ms() as i64 / 1000) / 86_400;
-        if days < 14 {
-            cautions.push(format!("the certificate expires in {days} day(s)"));
-        }
-    }
-    let exposed = exposure(&settings.plan);
-    cautions.extend(exposed.iter().take(EXPOSED_NAMED).map(ToString::to_string));
-    if exposed.len() > EXPOSED_NAMED {
-        cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));
-    }
-    cautions.extend(liars(&settings.plan));
-    cautions
-}
-
-/// So many exposed nodes are named; of the others, their number.
-const EXPOSED_NAMED: usize = 3;
-
-/// What the neighbouring parts could do to our models together, if they lied.
-fn liars(plan: &Plan) -> Option<String> {
-    let (ground, problem) = Ground::build(plan, |_| true).ok()?;
-    let mut own = vec![false; problem.nodes()];
-    ground.own.iter().for_each(|&i| own[i as usize] = true);
-    Some(match liars_bound(&problem, |i| !own[i]) {
-        Ok(0.0) => return None,
-        Ok(bound) => format!("if all neighbours lied, they could move our models by at most {bound:.3} together"),
-        Err(why) => format!("no bound on what lying neighbours could do to our models: {why}"),
-    })
 }
 
 fn open_transport(settings: &NodeSettings) -> Result<Box<dyn Transport>> {
@@ -292,62 +249,10 @@ fn recorder(path: &Path) -> Result<impl FnMut(usize, &[u8]) + use<>> {
     })
 }
 
-fn write_result(settings: &NodeSettings, outcome: &Outcome, snapshot: &Snapshot) -> Result<()> {
-    let writer = RunWriter::create(&settings.state.join("result"), true)?;
-    let plan = &settings.plan;
-    let features: Vec<String> = match outcome.models.cols() == settings.features.len() {
-        true => settings.features.clone(),
-        // Several classes: the features of each of them.
-        false => (1..=outcome.models.cols()).map(|k| format!("w{k}")).collect(),
-    };
-    writer.write_parameters(&features, &plan.nodes, &outcome.models)?;
-    // Edges are numbered as in the file of the part.
-    let flow = |k: usize| outcome.flows.row(k).iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(" ");
-    writer.write_csv(
-        "flows.csv",
-        &["edge", "flow"],
-        (0..outcome.flows.rows()).map(|k| [(k + 1).to_string(), flow(k)]),
-    )?;
-    writer.write_json("summary.json", &summary(outcome, snapshot))?;
-    writer.finish()?;
-    Ok(())
-}
-
-fn summary(outcome: &Outcome, snapshot: &Snapshot) -> serde_json::Value {
-    let sum =
-        |of: fn(&fedweave_node::metrics::NeighbourSnapshot) -> u64| snapshot.neighbours.iter().map(of).sum::<u64>();
-    json!({
-        "part": snapshot.name,
-        "reason": outcome.reason,
-        "rounds": outcome.round,
-        "residual": Some(outcome.residual).filter(|r| r.is_finite()),
-        "seconds": snapshot.seconds,
-        "round_seconds_median": snapshot.round_seconds.map(|(median, _)| median),
-        "round_seconds_max": snapshot.round_seconds.map(|(_, max)| max),
-        "frames_sent": sum(|n| n.sent.0),
-        "bytes_sent": sum(|n| n.sent.1),
-        "refused": snapshot.refused,
-    })
-}
-
-fn report(args: &NodeArgs, settings: &NodeSettings, outcome: &Outcome, snapshot: &Snapshot) -> Result<()> {
-    if args.json {
-        return say(&summary(outcome, snapshot).to_string());
-    }
-    let reason = serde_json::to_value(outcome.reason)?;
-    let median = snapshot.round_seconds.map_or(String::new(), |(m, _)| format!(", {:.2} ms a round", m * 1e3));
-    say(&format!(
-        "{}: {} after {} rounds, {:.2} s{median}\nwritten to {}",
-        settings.plan.name,
-        reason.as_str().unwrap_or_default().replace('_', " "),
-        outcome.round,
-        snapshot.seconds,
-        settings.state.join("result").display()
-    ))
-}
-
-fn exit(reason: Reason) -> Exit {
+fn exit(reason: Reason, policy: DeadPolicy) -> Exit {
     match reason {
+        // Somebody is dead somewhere, and all stop.
+        Reason::PeerFinished if policy == DeadPolicy::Stop => Exit::Unfinished,
         Reason::Converged | Reason::RoundLimit | Reason::Left | Reason::PeerFinished => Exit::Done,
         Reason::PeerLost | Reason::Diverged => Exit::Unfinished,
     }

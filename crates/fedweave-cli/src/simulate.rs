@@ -22,6 +22,9 @@ Examples:
   fedweave simulate --seed 1234
       one run again, with what happened in it
 
+  fedweave simulate --predictions --seeds 500
+      the same with trees, forests, perceptrons, ... that exchange predictions
+
   fedweave simulate --liars --seeds 2000
       up to a fifth of the nodes lie: honest models must stay within the bound
 
@@ -47,6 +50,9 @@ pub struct SimulateArgs {
     /// Neighbours lie, instead of bits being compared
     #[arg(long)]
     liars: bool,
+    /// Models of any class that exchange predictions, instead of the primal-dual method
+    #[arg(long, conflicts_with = "liars")]
+    predictions: bool,
     /// Largest share of frames lost
     #[arg(long, default_value_t = Limits::default().loss)]
     loss: f64,
@@ -74,7 +80,7 @@ pub fn run(args: &SimulateArgs) -> Result<Exit> {
     ensure!(count > 0, "--seeds 0: nothing to run");
     first.checked_add(count).context("--first and --seeds together are too large")?;
     let limits = Limits { loss: args.loss, duplication: args.duplication, crashes: args.crashes, ..Default::default() };
-    let scenes = if args.liars { Vec::new() } else { scenes(first, count)? };
+    let scenes = if args.liars { Vec::new() } else { scenes(first, count, args.predictions)? };
     let bar = progress(count);
     let started = Instant::now();
     let (sum, failures) = (Mutex::new((0, Tally::default())), Mutex::new(Vec::new()));
@@ -107,9 +113,10 @@ pub fn run(args: &SimulateArgs) -> Result<Exit> {
 }
 
 /// The networks that these seeds need; one seed needs one.
-fn scenes(first: u64, count: u64) -> Result<Vec<Scene>> {
+fn scenes(first: u64, count: u64, predictions: bool) -> Result<Vec<Scene>> {
     let wanted: Vec<u64> = if count == 1 { vec![first % SCENES] } else { (0..SCENES).collect() };
-    Ok(wanted.into_par_iter().map(Scene::standard).collect::<fedweave_node::Result<Vec<_>>>()?)
+    let scene = if predictions { Scene::predictions } else { Scene::standard };
+    Ok(wanted.into_par_iter().map(scene).collect::<fedweave_node::Result<Vec<_>>>()?)
 }
 
 fn add((passed, sum): &mut (u64, Tally), tally: &Tally) {
@@ -139,7 +146,11 @@ fn report(args: &SimulateArgs, passed: u64, tally: &Tally, failures: &[Failure],
         say(&format!("FAILED {failure}"))?;
     }
     if let Some(first) = failures.first() {
-        let liars = if args.liars { " --liars" } else { "" };
+        let liars = match (args.liars, args.predictions) {
+            (true, _) => " --liars",
+            (false, true) => " --predictions",
+            _ => "",
+        };
         say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;
     }
     let promise = match args.liars {

@@ -2,6 +2,8 @@
 
 mod children;
 mod collect;
+mod files;
+mod predictions;
 mod prepare;
 
 use std::path::PathBuf;
@@ -21,10 +23,13 @@ use crate::plan::Plan;
 use crate::progress::catch_interrupts;
 use crate::{Exit, say, story};
 use children::Children;
-use prepare::{method_name, prepare};
+use files::{method_name, model};
+use prepare::prepare;
 
 pub const EXAMPLES: &str = "\
 Examples:
+  fedweave up nodes.csv --edges edges.csv --target y --model forest --public rows.csv --lambda 1 --parts 4 --out run
+      models of any class: processes exchange predictions on public rows, as `fedweave fit --model` does
   fedweave up nodes.csv --edges edges.csv --target y --lambda 0.1 --parts 8 --out run
       eight processes on this machine, mutual TLS, the same run directory as `fedweave fit`
   fedweave up nodes.csv --edges edges.csv --target y --lambda 0.1 --parts 3 --work three --hosts h1,h2,h3 --prepare
@@ -65,7 +70,11 @@ pub struct UpArgs {
 const PARTS_MAX: usize = 1000;
 
 pub fn run(args: UpArgs) -> Result<Exit> {
-    let plan = plan(&args)?;
+    let raw = args.raw.clone().resolve()?;
+    if raw.model.is_some() || raw.models_file().is_some() {
+        return predictions::run(&args, raw);
+    }
+    let plan = plan(raw)?;
     ensure!((1..=PARTS_MAX).contains(&args.parts), "--parts {}: between 1 and {PARTS_MAX}", args.parts);
     let writer = plan.raw.out.as_deref().map(|out| RunWriter::create(out, plan.raw.overwrite)).transpose()?;
     let input = load(&plan.input)?;
@@ -76,7 +85,7 @@ pub fn run(args: UpArgs) -> Result<Exit> {
     refuse_runaway(&plan, &input, &loss, &training.scaled, lambda, &plan.options)?;
     let problem = build(&plan, &input, &loss, training.scaled.clone(), lambda)?;
     let network = network(&plan, &input, &training, &problem, loss.clone())?;
-    let prepared = prepare(&args, &plan, &network)?;
+    let prepared = prepare(&args, &model(&plan, &network), &network)?;
     if args.prepare {
         say(&prepared.words())?;
         return Ok(Exit::Done);
@@ -104,8 +113,7 @@ pub fn run(args: UpArgs) -> Result<Exit> {
 }
 
 /// The flags of `fit`, as far as a federation can follow them.
-fn plan(args: &UpArgs) -> Result<Plan> {
-    let mut raw = args.raw.clone().resolve()?;
+fn plan(mut raw: RawConfig) -> Result<Plan> {
     let solver = raw.solver.get_or_insert_with(|| "primal-dual".into());
     let known = ["primal-dual", "fedgd", "fedrelax", "async-fedgd"];
     ensure!(known.contains(&solver.as_str()), "--solver {solver}: a federation knows {}", known.join(", "));
@@ -119,6 +127,11 @@ fn plan(args: &UpArgs) -> Result<Plan> {
     if raw.solver.as_deref() == Some("primal-dual") {
         raw.step_ratio.get_or_insert(1.0);
     }
+    ensure!(
+        raw.solver.as_deref() != Some("async-fedgd") || raw.rounds.is_some(),
+        "--solver async-fedgd: give --rounds N; out of step there is no moment at which all parts could agree on a residual, so \
+         it cannot stop at a tolerance (fedgd and fedrelax can)"
+    );
     let plan = Plan::fit(raw)?;
     if plan.lambda.is_none() {
         bail!("--lambda: a federation needs a number; `fedweave fit` chooses one on held-out rows");
@@ -145,6 +158,7 @@ fn network(plan: &Plan, input: &Input, training: &Training, problem: &Problem, l
         rounds_max: plan.raw.rounds.unwrap_or(iterations_max) as u64,
         tolerance: plan.raw.rounds.is_none().then_some(tolerance),
         patience: Patience::default(),
+        models: None,
     })
 }
 

@@ -50,6 +50,28 @@ pub enum Error {
         /// The allowed range.
         needs: &'static str,
     },
+    /// The model of a node cannot be built.
+    #[error("node `{node}`: {source}")]
+    Model {
+        /// The node.
+        node: String,
+        /// Why not.
+        source: fedweave::model::SpecError,
+    },
+    /// The model of a node cannot be fitted.
+    #[error("node `{node}`: {source}")]
+    Fit {
+        /// The node.
+        node: String,
+        /// Why not.
+        source: fedweave::model::FitError,
+    },
+    /// Predictions on the public rows of a node are needed, and it has none.
+    #[error("node `{node}` has no public rows; add some, or use the same for all nodes")]
+    NoPublicRows {
+        /// The node.
+        node: String,
+    },
     /// A checkpoint that does not belong to the plan, or is damaged.
     #[error("the checkpoint cannot be used: {what}")]
     Checkpoint {

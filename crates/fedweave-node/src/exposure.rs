@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use fedweave::model::ModelSpec;
+
 use crate::plan::Plan;
 
 /// A node whose data is easy to find out for neighbours held elsewhere.
@@ -15,14 +17,20 @@ pub struct Exposure {
     pub only_neighbour: Option<String>,
     /// Its rows.
     pub rows: usize,
-    /// Parameters of its model.
+    /// Parameters of its model, or features of a model of another class.
     pub dim: usize,
+    /// Its model, if what that predicts can be the label of a single row.
+    pub says_labels: Option<String>,
 }
 
 impl fmt::Display for Exposure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Exposure { node, only_neighbour, rows, dim } = self;
+        let Exposure { node, only_neighbour, rows, dim, says_labels } = self;
         write!(f, "node `{node}` is exposed: ")?;
+        if let Some(model) = says_labels {
+            let and = if only_neighbour.is_some() || *rows < 2 * dim { "; " } else { "" };
+            write!(f, "predictions of `{model}` can be labels of single rows, as they are{and}")?;
+        }
         if let Some(neighbour) = only_neighbour {
             write!(f, "`{neighbour}` is its only neighbour and can solve for its data")?;
         }
@@ -34,7 +42,19 @@ impl fmt::Display for Exposure {
     }
 }
 
-/// The nodes of a part that send their models elsewhere and have one neighbour only, or fewer than `2 d` rows.
+/// A leaf of one row, or the one nearest row, answers with its label.
+fn says_labels(spec: &ModelSpec) -> bool {
+    match spec {
+        ModelSpec::Tree(options) => options.min_samples_leaf <= 1,
+        // Few trees may well agree on one row.
+        ModelSpec::Forest(options) => options.trees <= 10 && options.tree.min_samples_leaf <= 1,
+        ModelSpec::Nearest(options) => options.neighbours <= 1,
+        _ => false,
+    }
+}
+
+/// The nodes of a part that send their models or predictions elsewhere and have one neighbour only, fewer than `2 d` rows, or a
+/// model that answers with labels of single rows.
 pub fn exposure(plan: &Plan) -> Vec<Exposure> {
     let dim = plan.data.dim();
     let of_node = |(k, node): (usize, &String)| {
@@ -44,8 +64,10 @@ pub fn exposure(plan: &Plan) -> Vec<Exposure> {
         let neighbours: BTreeSet<String> = plan.edges.iter().filter(touches).map(other).collect();
         let crosses = plan.edges.iter().any(|e| e.node == *node && e.peer.is_some());
         let only_neighbour = neighbours.first().filter(|_| neighbours.len() == 1).cloned();
-        let exposed = crosses && rows > 0 && (only_neighbour.is_some() || rows < 2 * dim);
-        exposed.then(|| Exposure { node: node.clone(), only_neighbour, rows, dim })
+        let spec = plan.models.as_ref().and_then(|m| m.specs.get(k));
+        let says_labels = spec.filter(|spec| says_labels(spec)).map(|spec| spec.name().to_owned());
+        let exposed = crosses && rows > 0 && (only_neighbour.is_some() || rows < 2 * dim || says_labels.is_some());
+        exposed.then(|| Exposure { node: node.clone(), only_neighbour, rows, dim, says_labels })
     };
     plan.nodes.iter().enumerate().filter_map(of_node).collect()
 }

@@ -77,8 +77,10 @@ fn check_settings(plan: &Plan) -> Result<()> {
         return Err(Error::Setting { name: "tolerance", value, needs: "zero or positive" });
     }
     if plan.method.is_async() && stop.tolerance.is_some() {
-        let fault =
-            fedweave::Error::Method { method: "async-fedgd", needs: "a number of rounds instead of a tolerance" };
+        let fault = fedweave::Error::Method {
+            method: "async-fedgd",
+            needs: "a number of rounds instead of a tolerance: out of step nobody can tell a residual of the network",
+        };
         return Err(fault.into());
     }
     if stop.rounds_max == 0 {

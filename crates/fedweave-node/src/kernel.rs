@@ -2,15 +2,19 @@
 //! uses those that came.
 
 mod descent;
+mod predictions;
 mod primal_dual;
 mod relax;
 
+use fedweave::model::Fitted;
 use fedweave::{Matrix, Problem};
 
 use crate::error::{Error, Result};
 use crate::ground::Ground;
 use crate::plan::{MethodSpec, Plan};
 use descent::DescentKernel;
+use predictions::PredictionsKernel;
+pub use predictions::memory_len;
 use primal_dual::PrimalDualKernel;
 use relax::RelaxKernel;
 
@@ -28,20 +32,43 @@ pub trait Kernel: Send {
     fn residual(&self) -> f64;
     /// The models, a row per node.
     fn w(&self) -> &Matrix;
-    /// The flows, a row per edge.
+    /// The flows, a row per edge; no rows if the method has none.
     fn u(&self) -> Matrix;
+    /// What else the next rounds and the answer depend on, [`memory_len`] numbers.
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+    /// Why the last round could not be completed, if it could not.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+    /// Models of any class, one for each node of the plan, if the method has such.
+    fn fitted(&self) -> Vec<Option<Fitted>> {
+        Vec::new()
+    }
 }
 
-/// The method of a plan, from zero (as on one machine) or from `w` and `u`.
-pub fn kernel(plan: &Plan, ground: &Ground, problem: Problem, start: Option<(Matrix, Matrix)>) -> Box<dyn Kernel> {
+/// Where a method starts.
+pub struct Start {
+    /// The models, a row per node of the problem.
+    pub w: Matrix,
+    /// The flows, a row per edge of the problem.
+    pub u: Matrix,
+    /// See [`Kernel::memory`].
+    pub memory: Vec<f64>,
+}
+
+/// The method of a plan, from zero (as on one machine) or from where it was.
+pub fn kernel(plan: &Plan, ground: &Ground, problem: Problem, start: Option<Start>) -> Result<Box<dyn Kernel>> {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
-    let (mut w, u) = start.unwrap_or_else(|| (Matrix::zeros(n, d), Matrix::zeros(edges, d)));
+    let zero = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), memory: Vec::new() };
+    let Start { mut w, u, memory } = start.unwrap_or_else(zero);
     let own: Vec<u32> = ground.own.clone();
     let on_their_own = |w: &mut Matrix| {
         // A node without neighbours has no step: its answer is the minimum of its loss.
         fedweave::solve::minimise_local(&problem, w, |i| !problem.is_coupled(i));
     };
-    match plan.method {
+    Ok(match plan.method {
         MethodSpec::PrimalDual { step_ratio, relaxation } => {
             on_their_own(&mut w);
             Box::new(PrimalDualKernel::new(problem, own, &w, &u, step_ratio, relaxation))
@@ -53,7 +80,13 @@ pub fn kernel(plan: &Plan, ground: &Ground, problem: Problem, start: Option<(Mat
             on_their_own(&mut w);
             Box::new(RelaxKernel::new(problem, own, w))
         }
-    }
+        MethodSpec::FedRelaxPredictions { both, plain } => {
+            let needs = "a model for every node, and public rows";
+            let none = fedweave::Error::Method { method: "fedrelax-predictions", needs };
+            let models = plan.models.as_ref().ok_or(none)?;
+            Box::new(PredictionsKernel::new(plan, ground, models, both, plain, &memory)?)
+        }
+    })
 }
 
 impl MethodSpec {
@@ -78,7 +111,7 @@ impl MethodSpec {
                 }
                 positive("step", step)
             }
-            MethodSpec::FedRelax => Ok(()),
+            MethodSpec::FedRelax | MethodSpec::FedRelaxPredictions { .. } => Ok(()),
         }
     }
 
@@ -87,7 +120,7 @@ impl MethodSpec {
         let squared = problem.penalty().name() == "squared";
         let fault = |method, needs| Err(fedweave::Error::Method { method, needs }.into());
         match self {
-            MethodSpec::PrimalDual { .. } => Ok(()),
+            MethodSpec::PrimalDual { .. } | MethodSpec::FedRelaxPredictions { .. } => Ok(()),
             MethodSpec::FedRelax if !squared => fault("fedrelax", "the squared penalty"),
             MethodSpec::FedRelax => Ok(()),
             _ if !problem.loss().has_hessian() => fault("fedgd", "losses without kinks"),

@@ -6,6 +6,7 @@ use fedweave::{Dataset, Graph, Matrix, Problem};
 
 use crate::error::{Error, Result};
 use crate::hash::Fnv;
+use crate::models::{Models, with_public};
 use crate::plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};
 
 /// All there is to know of a network. Nodes are in byte order of their names, so that every way to run it adds up in the
@@ -34,6 +35,8 @@ pub struct Network {
     pub tolerance: Option<f64>,
     /// Patience with silent neighbours.
     pub patience: Patience,
+    /// Models of any class, for the method on predictions.
+    pub models: Option<Models>,
 }
 
 impl Network {
@@ -53,7 +56,8 @@ impl Network {
         if let Some(pair) = self.names.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(Error::NodeOrder { node: pair[1].clone() });
         }
-        for (what, found) in [("names", self.names.len()), ("parts of nodes", part.len())] {
+        let models = self.models.as_ref().map_or(self.names.len(), |m| m.specs.len().min(m.seeds.len()));
+        for (what, found) in [("names", self.names.len()), ("parts of nodes", part.len()), ("models", models)] {
             if found != self.graph.nodes() {
                 return Err(fedweave::Error::Size { what, expected: self.graph.nodes(), found }.into());
             }
@@ -113,6 +117,7 @@ impl Network {
             method: self.method,
             stop: StopRule { rounds_max: self.rounds_max, tolerance: self.tolerance, diameter },
             patience: self.patience,
+            models: self.models.as_ref().map(|models| models.select(nodes)),
         })
     }
 
@@ -151,7 +156,9 @@ impl Network {
             let (i, j) = self.graph.nodes_of(e);
             hash = hash.word(i as u64).word(j as u64).word(self.graph.weight(e).to_bits());
         }
-        settings_fingerprint(hash, self.penalty, self.lambda, &self.method, self.rounds_max, self.tolerance)
+        let settings =
+            settings_fingerprint(hash, self.penalty, self.lambda, &self.method, self.rounds_max, self.tolerance);
+        self.models.as_ref().map_or(settings, |models| with_public(settings, models.public.digest()))
     }
 }
 

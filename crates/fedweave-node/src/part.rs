@@ -5,6 +5,7 @@
 //! when theirs are there the edges update. See `docs/protocol.md`.
 
 mod boundary;
+mod event;
 mod join;
 mod mutant;
 mod note;
@@ -12,65 +13,30 @@ mod peer;
 mod receive;
 mod rounds;
 mod send;
+mod silence;
 mod state;
+mod welcome;
 
 use fedweave::Matrix;
+use fedweave::model::Fitted;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ground::Ground;
-use crate::kernel::{Kernel, kernel};
-use crate::plan::{DeadPolicy, PeerId, Plan};
+use crate::kernel::{Kernel, kernel, memory_len};
+use crate::plan::Plan;
+use crate::wire::chunks_of;
 use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
+pub use event::{Effect, Event};
 use join::Joining;
 #[cfg(test)]
 pub(crate) use mutant::Mutant;
 pub use note::{Note, Outcome, PeerStatus, Reason, State, Status};
 use peer::Peer;
 use receive::Refusal;
+use silence::LIES_BORNE;
 pub use state::fingerprint;
 use state::{Saved, Sizes};
-
-/// Something that happens to a part.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Event<'a> {
-    /// A frame came from a neighbour. Who it is comes from the transport, never from the frame.
-    Frame {
-        /// The neighbour.
-        from: PeerId,
-        /// The frame.
-        bytes: &'a [u8],
-    },
-    /// Time passes. The first tick starts the first round.
-    Tick {
-        /// The time, in milliseconds since any fixed moment.
-        now: u64,
-    },
-    /// A neighbour can be reached.
-    LinkUp(PeerId),
-    /// A neighbour cannot be reached.
-    LinkDown(PeerId),
-    /// The operator wants the part to leave: it ends after the round in flight, and its neighbours go on without it.
-    Leave,
-}
-
-/// Something a part wants done, in this order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Make these bytes durable before handing over the frames that follow.
-    Persist(Vec<u8>),
-    /// Send a frame. It may be lost, doubled or late.
-    Send {
-        /// To whom.
-        to: PeerId,
-        /// The frame.
-        bytes: Vec<u8>,
-    },
-    /// For the event log.
-    Note(Note),
-    /// The part is done; it should be kept running until [`Status::settled`], so that neighbours get its last rows.
-    Done(Box<Outcome>),
-}
 
 /// One part of a federation.
 pub struct Part {
@@ -106,8 +72,15 @@ impl Part {
     /// A part that starts from zero.
     pub fn new(plan: Plan) -> Result<Self> {
         let (ground, problem) = Ground::build(&plan, |_| true)?;
-        let kernel = kernel(&plan, &ground, problem, None);
-        Ok(Self::with(plan, ground, kernel))
+        let kernel = kernel(&plan, &ground, problem, None)?;
+        let part = Self::with(plan, ground, kernel);
+        // The number of a frame among those of a round has two bytes.
+        let largest = part.peers.iter().map(|p| p.len).max().unwrap_or(0);
+        if chunks_of(largest) > usize::from(u16::MAX) {
+            let needs = "at most 524280000; use fewer public rows or smaller parts";
+            return Err(Error::Setting { name: "numbers for a neighbour", value: largest as f64, needs });
+        }
+        Ok(part)
     }
 
     /// A part that goes on from a checkpoint: the bytes of the last [`Effect::Persist`] that is still there.
@@ -121,7 +94,7 @@ impl Part {
         part.reason = saved.reason;
         (part.epoch_max, part.residual) = (saved.epoch_max, saved.residual);
         part.boundary.sent = saved.sent;
-        part.rebuild(saved.w, &saved.u)?;
+        part.rebuild(saved.w, &saved.u, saved.memory)?;
         let done = part.done;
         part.peers.iter_mut().for_each(|p| p.acked = done);
         if part.reason.is_some() {
@@ -216,6 +189,9 @@ impl Part {
     pub fn flows(&self) -> Matrix {
         let mut flows = Matrix::zeros(self.ground.edges.len(), self.dim);
         let u = self.kernel.u();
+        if u.rows() == 0 {
+            return Matrix::zeros(self.sizes().flows, self.dim);
+        }
         for (k, e) in self.ground.edges.iter().enumerate() {
             if let Some(e) = e {
                 flows.row_mut(k).copy_from_slice(u.row(*e as usize));
@@ -224,13 +200,19 @@ impl Part {
         flows
     }
 
+    /// Models of any class, one for each node of the plan, if the method has such.
+    pub fn fitted(&self) -> Vec<Option<Fitted>> {
+        self.kernel.fitted()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     fn sizes(&self) -> Sizes {
-        Sizes { dim: self.dim, boundary: self.boundary.nodes.len() }
+        let flows = if self.plan.method.is_on_predictions() { 0 } else { self.plan.edges.len() };
+        Sizes { dim: self.dim, boundary: self.boundary.nodes.len(), flows, memory: memory_len(&self.plan) }
     }
 
     /// Every neighbour has all the rows that it needs.
@@ -238,41 +220,4 @@ impl Part {
         self.state == State::Finished
             && self.peers.iter().all(|p| !p.counts(self.done) || p.acked >= self.done || p.finished.is_some())
     }
-
-    fn link(&mut self, peer: PeerId, up: bool, effects: &mut Vec<Effect>) {
-        let now = self.now;
-        let Some(p) = self.peers.get_mut(peer.0 as usize) else { return };
-        if p.up == up {
-            return;
-        }
-        p.up = up;
-        p.down_since = now;
-        let peer = p.name.clone();
-        effects.push(Effect::Note(if up { Note::LinkUp { peer } } else { Note::LinkDown { peer } }));
-    }
-
-    /// What the policy says about neighbours that are silent for too long.
-    fn judge_silence(&mut self, effects: &mut Vec<Effect>) {
-        let (patience, now, round) = (self.plan.patience, self.now, self.done + 1);
-        if patience.policy == DeadPolicy::Wait || self.state != State::Waiting {
-            return;
-        }
-        for k in 0..self.peers.len() {
-            let peer = &self.peers[k];
-            let silent = !peer.up && now.saturating_sub(peer.down_since) >= patience.dead_after_ms;
-            let dead = silent || peer.lies >= LIES_BORNE;
-            if !dead || !peer.counts(round) || self.has_rows(k, round) {
-                continue;
-            }
-            let name = peer.name.clone();
-            effects.push(Effect::Note(Note::PeerDead { peer: name, round }));
-            match patience.policy {
-                DeadPolicy::Stop => return self.finish(Reason::PeerLost, effects),
-                _ => self.drop_edges(k, effects),
-            }
-        }
-    }
 }
-
-/// Who sends so many frames that cannot be right might as well be dead.
-const LIES_BORNE: u64 = 8;

@@ -6,6 +6,8 @@ use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::penalty::{Norm1, Norm2, NormInf, Penalty, SquaredNorm};
 use serde::{Deserialize, Serialize};
 
+use crate::models::Models;
+
 /// A neighbouring part: its position in [`Plan::peers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PeerId(pub u32);
@@ -39,6 +41,8 @@ pub struct Plan {
     pub stop: StopRule,
     /// Patience with silent neighbours.
     pub patience: Patience,
+    /// Models of any class, for the method on predictions; `loss` and `penalty` then do not matter.
+    pub models: Option<Models>,
 }
 
 /// An edge, as seen from one of the part's nodes.
@@ -103,6 +107,14 @@ pub enum MethodSpec {
     },
     /// Block minimisation with the squared penalty, all nodes at once, all parts in step.
     FedRelax,
+    /// Models of any class ([`Plan::models`]), fitted to own rows and to what neighbours predict on public rows, all at once,
+    /// all parts in step.
+    FedRelaxPredictions {
+        /// Neighbours are compared on the public rows of both ends, not of the other end only.
+        both: bool,
+        /// An own row weighs 1 and a public one `lambda A_ij`, instead of terms that are means.
+        plain: bool,
+    },
     /// Gradient descent with the squared penalty in which nobody waits for the newest models.
     AsyncFedGd {
         /// The step, as for `FedGd`.
@@ -119,6 +131,11 @@ impl MethodSpec {
             MethodSpec::AsyncFedGd { staleness, .. } => *staleness,
             _ => 0,
         }
+    }
+
+    /// True if models of any class exchange predictions.
+    pub fn is_on_predictions(&self) -> bool {
+        matches!(self, MethodSpec::FedRelaxPredictions { .. })
     }
 
     /// True if parts do not go in step.

@@ -9,7 +9,9 @@ mod faults;
 mod incidents;
 mod invariants;
 mod liars;
+mod predictions;
 mod scene;
+mod seat;
 mod store;
 mod world;
 

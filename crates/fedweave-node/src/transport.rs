@@ -5,6 +5,7 @@
 mod access;
 mod admission;
 pub mod channel;
+mod engine;
 mod redial;
 mod settings;
 mod warnings;

@@ -28,6 +28,7 @@ fn victim(x: &[f64], y: &[f64]) -> Plan {
         rounds_max: 100,
         tolerance: None,
         patience: Patience::default(),
+        models: None,
     };
     network.plans(&[0, 1], 2).unwrap().remove(0)
 }
@@ -150,6 +151,7 @@ fn the_warning_names_who_is_exposed_and_why() {
         rounds_max: 1,
         tolerance: None,
         patience: Patience::default(),
+        models: None,
     };
     let plans = network.plans(&[0, 1, 2, 3], 4).unwrap();
     assert!(plans.iter().all(|plan| exposure(plan).is_empty()));

@@ -101,6 +101,11 @@ fn plans() -> Vec<Plan> {
     Scene::new(5, 6, 3, 30, None).unwrap().plans
 }
 
+/// Twenty parts with models of any class, which predict classes.
+fn plans_on_predictions() -> Vec<Plan> {
+    Scene::predictions(2).unwrap().plans
+}
+
 /// What a whole run really makes: frames by who gets them and from whom, and checkpoints by part.
 struct Genuine {
     frames: Vec<Vec<(PeerId, Vec<u8>)>>,
@@ -174,9 +179,19 @@ fn mended(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn checkpoints() {
-    let plan = plans().remove(0);
-    let seeds = genuine(&plans()).checkpoints.remove(0);
-    fuzz("checkpoint", seeds, |bytes| {
+    fuzz_checkpoints("checkpoint", &plans());
+}
+
+/// Models of any class are fitted to whatever a checkpoint says was heard.
+#[test]
+fn checkpoints_of_predictions() {
+    fuzz_checkpoints("checkpoint-predictions", &plans_on_predictions());
+}
+
+fn fuzz_checkpoints(target: &str, plans: &[Plan]) {
+    let plan = plans[0].clone();
+    let seeds = genuine(plans).checkpoints.remove(0);
+    fuzz(target, seeds, |bytes| {
         if let Some((_, content)) = open(bytes) {
             assert_eq!(seal(1, content).len(), bytes.len());
         }
@@ -197,13 +212,22 @@ fn checkpoints() {
 
 #[test]
 fn events() {
-    let plan = plans().remove(1);
-    let frames = genuine(&plans()).frames.remove(1);
+    fuzz_events("events", &plans());
+}
+
+#[test]
+fn events_of_predictions() {
+    fuzz_events("events-predictions", &plans_on_predictions());
+}
+
+fn fuzz_events(target: &str, plans: &[Plan]) {
+    let plan = plans[1].clone();
+    let frames = genuine(plans).frames.remove(1);
     // An input is a list of events: what kind, then how much later, or which genuine frame and what to write over where.
     let whole: Vec<u8> =
         [0, 1].into_iter().chain((0..frames.len().min(250) as u8).flat_map(|k| [5, k, 0, 0])).collect();
     let seeds = vec![vec![0; 64], (0..=255).collect(), whole, (0..200u32).map(|k| (k * 37 % 251) as u8).collect()];
-    fuzz("events", seeds, |input| {
+    fuzz(target, seeds, |input| {
         let mut part = Part::new(plan.clone()).unwrap();
         let (mut effects, mut now, mut at) = (Vec::new(), 0u64, 0);
         let mut byte = || {

@@ -34,6 +34,7 @@ fn network(policy: DeadPolicy) -> Network {
         rounds_max: 100_000,
         tolerance: Some(1e-9),
         patience: Patience { policy, dead_after_ms: 200, retry_ms: 20 },
+        models: None,
     }
 }
 

@@ -49,6 +49,7 @@ fn network(seed: u64) -> Network {
         rounds_max: 40,
         tolerance: None,
         patience: Patience::default(),
+        models: None,
     }
 }
 

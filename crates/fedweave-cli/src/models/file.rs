@@ -11,7 +11,8 @@ use fedweave::scaling::Scaling;
 use fedweave_io::{Encoding, Input, load_rows, read_json};
 use serde::{Deserialize, Serialize};
 
-use crate::predict::csv_line;
+use super::LOSS;
+use crate::predict::{Model, csv_line};
 
 const FORMAT: &str = "fedweave-models";
 
@@ -38,19 +39,33 @@ struct NodeModel {
 
 impl ModelFile {
     pub fn of(relax: &Relax, input: &Input, task: Task, specs: &[ModelSpec], scaling: Option<Scaling>) -> Self {
-        let node = |i: usize| NodeModel {
-            node: input.names[i].clone(),
-            spec: specs[i].clone(),
-            fitted: relax.model(i).fitted(),
+        let node = |i: usize| (input.names[i].clone(), specs[i].clone(), relax.model(i).fitted());
+        Self::new(task, input.features.clone(), scaling, (0..input.names.len()).map(node))
+    }
+
+    /// Nodes by name, with their classes and models.
+    pub fn new(
+        task: Task,
+        features: Vec<String>,
+        scaling: Option<Scaling>,
+        nodes: impl Iterator<Item = (String, ModelSpec, Option<Fitted>)>,
+    ) -> Self {
+        let nodes = nodes.map(|(node, spec, fitted)| NodeModel { node, spec, fitted }).collect();
+        ModelFile { format: FORMAT.into(), version: MODELS_VERSION, task, features, scaling, nodes }
+    }
+
+    /// How `fedweave predict` reads rows for these models; classes are called by their numbers.
+    pub fn model(&self, encoding: Encoding) -> Model {
+        let classes = match self.task {
+            Task::Regression => Vec::new(),
+            Task::Classification { classes } => (0..classes).map(|k| k.to_string()).collect(),
         };
-        ModelFile {
-            format: FORMAT.into(),
-            version: MODELS_VERSION,
-            task,
-            features: input.features.clone(),
-            scaling,
-            nodes: (0..input.names.len()).map(node).collect(),
-        }
+        Model { loss: LOSS.into(), labels: Default::default(), encoding: Encoding { classes, ..encoding } }
+    }
+
+    /// Names and models.
+    pub fn into_models(self) -> impl Iterator<Item = (String, Option<Fitted>)> {
+        self.nodes.into_iter().map(|node| (node.node, node.fitted))
     }
 
     /// Whatever stands in the file, predicting from it afterwards cannot go wrong.

@@ -119,7 +119,8 @@ fn read_models(path: &Path, node: &str, input: &Input, task: Task) -> Result<Has
     Ok(found)
 }
 
-fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
+/// Flags that mean nothing with `--model`.
+pub fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
     plan::refuse_path_flags(raw)?;
     if let Some(Models::Count(k)) = raw.models {
         bail!("--models {k}: give a table with columns node, model, options; a number belongs to --solver ifca");
@@ -187,6 +188,6 @@ pub fn refuse_model_flags(raw: &RawConfig) -> Result<()> {
             ("--row-weights", raw.row_weights.is_some()),
             ("--distil", raw.distil.is_some()),
         ],
-        "belongs to `fedweave fit --model`",
+        "belongs to `fedweave fit --model` and `fedweave up --model`",
     )
 }

@@ -73,7 +73,7 @@ pub fn summary(fit: &ModelFit) -> Value {
         "models": classes,
         "public": fit.public,
         "objective": last.objective,
-        "iterations": fit.history.len() - 1,
+        "iterations": last.number,
         "messages": last.messages,
         "bytes": last.bytes,
         "seconds": fit.seconds,
@@ -102,7 +102,7 @@ pub fn words(fit: &ModelFit, written: Option<&Path>) -> String {
     lines.push(format!(
         "lambda {}{chosen}: {} rounds, {} messages, {} bytes, {:.2} s",
         number(fit.lambda),
-        fit.history.len() - 1,
+        last.number,
         last.messages,
         last.bytes,
         fit.seconds
@@ -134,9 +134,9 @@ pub fn write_run(fit: &ModelFit, writer: RunWriter) -> Result<PathBuf> {
     let encoding = Model { loss: LOSS.into(), labels: Default::default(), encoding: fit.input.encoding.clone() };
     writer.write_json("encoding.json", &encoding)?;
     writer.write_text("config.toml", &fit.plan.raw.to_toml()?)?;
-    let rounds = fit.history.iter().enumerate().map(|(k, r)| {
+    let rounds = fit.history.iter().map(|r| {
         let numbers = [r.objective.to_string(), cell(r.train), cell(r.validation)];
-        [vec![k.to_string()], numbers.to_vec(), vec![r.messages.to_string(), r.bytes.to_string()]].concat()
+        [vec![r.number.to_string()], numbers.to_vec(), vec![r.messages.to_string(), r.bytes.to_string()]].concat()
     });
     let header = ["round", "objective", "train_error", "validation_error", "messages", "bytes"];
     writer.write_csv("history.csv", &header, rounds)?;
@@ -197,7 +197,7 @@ fn report_of(fit: &ModelFit) -> Report {
             certified_gap: None,
             kkt_residual: None,
             tolerance: 0.0,
-            iterations: fit.history.len() - 1,
+            iterations: last.number,
             seconds: Some(fit.seconds),
             error_name: error_name(fit.task).into(),
             train_error: fit.train.mean(),
@@ -208,9 +208,9 @@ fn report_of(fit: &ModelFit) -> Report {
         },
         notices: notices(input).into_iter().chain([fit.public.clone()]).collect(),
         sources: fit.plan.raw.source.iter().cloned().collect(),
-        history: (fit.history.iter().enumerate())
-            .map(|(k, r)| report::Step {
-                iteration: k,
+        history: (fit.history.iter())
+            .map(|r| report::Step {
+                iteration: r.number,
                 objective: r.objective,
                 gap: None,
                 kkt: None,

@@ -32,6 +32,9 @@ pub struct RawNode {
     /// Neighbouring parts.
     #[serde(default, rename = "neighbour")]
     pub neighbours: Vec<RawNeighbour>,
+    /// fedrelax-predictions: nodes of this part with a model class of their own.
+    #[serde(default, rename = "node", skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<RawModelOf>,
     /// Edges that touch nodes of this part.
     #[serde(default, rename = "edge")]
     pub edges: Vec<RawEdge>,
@@ -66,7 +69,7 @@ pub struct RawFederation {
     /// No two parts are farther apart than so many steps [default: parts - 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diameter: Option<u32>,
-    /// primal-dual, fedgd, fedrelax or async-fedgd [default: primal-dual].
+    /// primal-dual, fedgd, fedrelax, fedrelax-predictions or async-fedgd [default: primal-dual].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// primal-dual: ratio of primal to dual steps [default: 1].
@@ -81,7 +84,7 @@ pub struct RawFederation {
     /// async-fedgd: a part may be so many rounds ahead of its neighbours [default: 5].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staleness: Option<u64>,
-    /// multinomial: number of classes; labels are then 0, 1, ...
+    /// multinomial, fedrelax-predictions: number of classes; labels are then 0, 1, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<usize>,
     /// node-weight rows: what a unit of row weight counts, e.g. one over the mean number of rows of a node.
@@ -113,6 +116,20 @@ pub struct RawNeighbour {
     /// `host:port` to dial; one end of every pair must have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
+}
+
+/// The model of a node.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RawModelOf {
+    /// The node.
+    pub name: String,
+    /// Its model class and options, as for `--model` [default: model.model].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its number in the whole network, from which the random numbers of its model follow [default: from its name].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
 }
 
 /// An edge from a node of this part.

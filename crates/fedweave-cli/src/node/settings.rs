@@ -5,17 +5,19 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
-use fedweave::{Dataset, Matrix};
-use fedweave_io::{InputSpec, TargetKind, load};
+use fedweave::loss::{Family, LossSpec};
+use fedweave_io::TargetKind;
 use fedweave_node::certs::{Credentials, check_name};
+use fedweave_node::models::with_public;
 use fedweave_node::transport::{Link, Neighbour};
-use fedweave_node::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};
+use fedweave_node::{PenaltyKind, Plan};
 
-use super::raw::{RawEdge, RawFederation, RawNode, RawSilence};
+use super::data::{loss, loss_options, refuse_foreign_keys, rows};
+use super::predictions;
+use super::raw::{RawEdge, RawFederation, RawNode};
+use super::shared::{edge, method, patience, stop};
 use crate::config::{Lambda, RawConfig, read_toml};
 use crate::plan;
-use crate::plan::choice;
 
 /// A part that can be started.
 pub struct NodeSettings {
@@ -33,6 +35,8 @@ pub struct NodeSettings {
     pub metrics: Option<SocketAddr>,
     /// Names of the features, intercept last if there is one.
     pub features: Vec<String>,
+    /// The column that names nodes.
+    pub node_column: String,
 }
 
 /// Reads and understands the file of a part.
@@ -61,6 +65,7 @@ fn understand(raw: RawNode, folder: &Path, loopback_plaintext: bool) -> Result<N
     Ok(NodeSettings {
         plan,
         features,
+        node_column: raw.model.node.clone().unwrap_or_else(|| "node".into()),
         link,
         neighbours: raw.neighbours.iter().map(neighbour).collect(),
         state: folder.join(&raw.state),
@@ -105,12 +110,19 @@ fn plan(raw: &RawNode, folder: &Path, link: &Link) -> Result<(Plan, Vec<String>)
         Some(Lambda::Fixed(value)) => value,
         _ => bail!("model.lambda: a federation needs a number; `fedweave fit` can choose one on a sample"),
     };
+    model.public = model.public.map(|path| folder.join(path));
+    let on_predictions = shared.method.as_deref() == Some(predictions::METHOD);
+    let flags = model.clone();
+    ensure!(on_predictions || raw.nodes.is_empty(), "[[node]] entries belong to method {}", predictions::METHOD);
+    if on_predictions {
+        model = predictions::without_models(model)?;
+    }
     let penalty = model.penalty.clone().unwrap_or_else(|| "norm2".into());
     let kind = PenaltyKind::named(&penalty).ok_or_else(|| {
         anyhow!("model.penalty = \"{penalty}\": a federation knows norm2, norm1, norminf and squared")
     })?;
     let meant = plan::Plan::fit(RawConfig { nodes: model.nodes.clone().or(Some("-".into())), ..model.clone() })?;
-    let loss = loss(meant.family, shared)?;
+    let loss = if on_predictions { LossSpec::Same(Family::Squared) } else { loss(meant.family, shared)? };
     let mut spec = meant.input.clone();
     if spec.target_kind == TargetKind::Class {
         // Classes are numbered: no part sees all labels.
@@ -121,164 +133,25 @@ fn plan(raw: &RawNode, folder: &Path, link: &Link) -> Result<(Plan, Vec<String>)
     let own: BTreeSet<&str> = raw.edges.iter().map(|e| e.node.as_str()).chain(far_ends).collect();
     let (nodes, data, features) = rows(&model, &spec, &own)?;
     let peers: Vec<String> = raw.neighbours.iter().map(|n| n.name.clone()).collect();
+    let models = if on_predictions { Some(predictions::models(raw, &flags, &nodes, &features)?) } else { None };
+    let settings = fingerprint(&link.identity().federation, shared, &flags, lambda, &penalty, &features);
     let plan = Plan {
         name: raw.name.clone(),
-        federation: fingerprint(&link.identity().federation, shared, &model, lambda, &penalty, &features),
+        federation: models.as_ref().map_or(settings, |m| with_public(settings, m.public.digest())),
         edges: raw.edges.iter().enumerate().map(|(k, e)| edge(k, e, &raw.name, &peers)).collect::<Result<_>>()?,
         loss,
         loss_options: loss_options(meant.options, shared)?,
         penalty: kind,
         lambda,
-        method: method(shared)?,
+        method: method(shared, &flags)?,
         stop: stop(shared)?,
         patience: patience(&raw.silence)?,
         nodes,
         data,
         peers,
+        models,
     };
     Ok((plan, features))
-}
-
-/// What needs all rows of the federation, or belongs elsewhere.
-fn refuse_foreign_keys(raw: &RawConfig) -> Result<()> {
-    let given = [
-        ("edges", raw.edges.is_some(), "write [[edge]] entries"),
-        ("knn", raw.knn.is_some(), "write [[edge]] entries"),
-        ("standardize", raw.standardize, "scale the features before: it needs the rows of all parts"),
-        ("one-hot", raw.one_hot.is_some(), "encode before: it needs the rows of all parts"),
-        ("missing = \"mean\"", raw.missing.as_deref() == Some("mean"), "fill before: it needs the rows of all parts"),
-        ("loss-column", raw.loss_column.is_some(), "all nodes of a federation have the same loss"),
-        ("penalty-matrix", raw.penalty_matrix.is_some(), "a federation knows norm2, norm1, norminf and squared"),
-        ("lambda-grid", raw.lambda_grid.is_some(), "write lambda"),
-        ("validation", raw.validation.is_some(), "a federation trains with all rows"),
-        ("solver", raw.solver.is_some(), "write federation.method"),
-        ("tolerance", raw.tolerance.is_some(), "write federation.tolerance"),
-        ("rounds", raw.rounds.is_some(), "write federation.rounds"),
-        ("step-ratio", raw.step_ratio.is_some(), "write federation.step-ratio"),
-        ("relaxation", raw.relaxation.is_some(), "write federation.relaxation"),
-        ("out", raw.out.is_some(), "write state"),
-    ];
-    match given.iter().find(|(_, given, _)| *given) {
-        Some((key, _, remedy)) => bail!("model.{key}: {remedy}"),
-        None => Ok(()),
-    }
-}
-
-fn loss(family: Family, shared: &RawFederation) -> Result<LossSpec> {
-    Ok(LossSpec::Same(match (family, shared.classes) {
-        (Family::Multinomial { .. }, Some(classes)) => {
-            ensure!((2..=100_000).contains(&classes), "federation.classes = {classes}: at least 2");
-            Family::Multinomial { classes }
-        }
-        (Family::Multinomial { .. }, None) => {
-            bail!("federation.classes: how many classes are there? Labels are then 0, 1, ...")
-        }
-        (_, Some(_)) => bail!("federation.classes belongs to the multinomial loss"),
-        (other, None) => other,
-    }))
-}
-
-fn loss_options(options: LossOptions, shared: &RawFederation) -> Result<LossOptions> {
-    let node_weight = match (options.node_weight, shared.row_unit) {
-        (NodeWeight::Equal, None) => NodeWeight::Equal,
-        (NodeWeight::Equal, Some(_)) => bail!("federation.row-unit belongs to model.node-weight = \"rows\""),
-        (_, Some(unit)) if unit > 0.0 && unit.is_finite() => NodeWeight::Unit(unit),
-        (_, Some(unit)) => bail!("federation.row-unit = {unit}: must be positive"),
-        (_, None) => bail!("federation.row-unit: node-weight \"rows\" needs it: one over the mean number of rows"),
-    };
-    Ok(LossOptions { node_weight, ..options })
-}
-
-/// Nodes in byte order, their rows, names of the features. Nodes that only edges mention have no rows.
-fn rows(model: &RawConfig, spec: &InputSpec, own: &BTreeSet<&str>) -> Result<(Vec<String>, Dataset, Vec<String>)> {
-    if model.nodes.is_none() {
-        let mut features =
-            model.features.clone().ok_or_else(|| anyhow!("model.features: needed where model.nodes is left out"))?;
-        features.extend(spec.intercept.then(|| "intercept".into()));
-        let nodes: Vec<String> = own.iter().map(ToString::to_string).collect();
-        let empty = Matrix::from_rows(features.len(), Vec::new());
-        return Ok((nodes.clone(), Dataset::new(vec![0; nodes.len() + 1], empty, Vec::new(), Vec::new())?, features));
-    }
-    let input = load(spec)?;
-    let nodes: Vec<String> = own
-        .iter()
-        .copied()
-        .chain(input.names.iter().map(String::as_str))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .map(String::from)
-        .collect();
-    let mut offsets = vec![0];
-    for name in &nodes {
-        let count = input.names.binary_search(name).map_or(0, |i| input.data.rows(i).len());
-        offsets.push(offsets[offsets.len() - 1] + count);
-    }
-    let data = &input.data;
-    let x: Vec<f64> = (0..data.len()).flat_map(|row| data.x(row).iter().copied()).collect();
-    let weight: Vec<f64> = (0..data.nodes()).flat_map(|i| data.weights(i).iter().copied()).collect();
-    let data = Dataset::new(offsets, Matrix::from_rows(data.dim(), x), data.y().to_vec(), weight)?;
-    Ok((nodes, data, input.features))
-}
-
-fn edge(k: usize, raw: &RawEdge, own: &str, peers: &[String]) -> Result<PlanEdge> {
-    let peer = match raw.part.as_deref() {
-        None => None,
-        Some(part) if part == own => None,
-        Some(part) => {
-            let place = peers.iter().position(|p| p == part);
-            let unknown = || anyhow!("edge {} to `{}`: `{part}` is not a [[neighbour]]", k + 1, raw.neighbour);
-            Some(PeerId(place.ok_or_else(unknown)? as u32))
-        }
-    };
-    Ok(PlanEdge { node: raw.node.clone(), neighbour: raw.neighbour.clone(), peer, weight: raw.weight.unwrap_or(1.0) })
-}
-
-fn method(shared: &RawFederation) -> Result<MethodSpec> {
-    let name = shared.method.as_deref().unwrap_or("primal-dual");
-    let given = [
-        ("step-ratio", shared.step_ratio.is_some(), &["primal-dual"][..]),
-        ("relaxation", shared.relaxation.is_some(), &["primal-dual"]),
-        ("step", shared.step.is_some(), &["fedgd", "async-fedgd"]),
-        ("staleness", shared.staleness.is_some(), &["async-fedgd"]),
-    ];
-    if let Some((key, _, of)) = given.iter().find(|(_, given, of)| *given && !of.contains(&name)) {
-        bail!("federation.{key} belongs to method {}", of.join(", "));
-    }
-    let step = || shared.step.ok_or_else(|| anyhow!("federation.step: {name} needs one that all parts agree on"));
-    Ok(match name {
-        "primal-dual" => MethodSpec::PrimalDual {
-            step_ratio: shared.step_ratio.unwrap_or(1.0),
-            relaxation: shared.relaxation.unwrap_or(1.8),
-        },
-        "fedgd" => MethodSpec::FedGd { step: step()? },
-        "fedrelax" => MethodSpec::FedRelax,
-        "async-fedgd" => MethodSpec::AsyncFedGd { step: step()?, staleness: shared.staleness.unwrap_or(5) },
-        other => bail!("federation.method = \"{other}\": unknown; use primal-dual, fedgd, fedrelax or async-fedgd"),
-    })
-}
-
-fn stop(shared: &RawFederation) -> Result<StopRule> {
-    ensure!(shared.parts >= 1, "federation.parts = 0: at least 1");
-    ensure!(shared.rounds >= 1, "federation.rounds = 0: at least 1");
-    if let Some(tolerance) = shared.tolerance {
-        ensure!(tolerance > 0.0 && tolerance.is_finite(), "federation.tolerance = {tolerance}: must be positive");
-    }
-    let diameter = shared.diameter.unwrap_or(shared.parts - 1);
-    Ok(StopRule { rounds_max: shared.rounds, tolerance: shared.tolerance, diameter })
-}
-
-fn patience(raw: &RawSilence) -> Result<Patience> {
-    let default = Patience::default();
-    let policies = [("wait", DeadPolicy::Wait), ("continue", DeadPolicy::Continue), ("stop", DeadPolicy::Stop)];
-    let seconds = raw.dead_after_seconds.unwrap_or(default.dead_after_ms as f64 / 1000.0);
-    ensure!((0.1..=1e7).contains(&seconds), "silence.dead-after-seconds = {seconds}: between 0.1 and 10000000");
-    let retry_ms = raw.retry_ms.unwrap_or(default.retry_ms);
-    ensure!((1..=60_000).contains(&retry_ms), "silence.retry-ms = {retry_ms}: between 1 and 60000");
-    Ok(Patience {
-        policy: choice("silence.policy", raw.policy.as_deref(), &policies)?,
-        dead_after_ms: (seconds * 1000.0) as u64,
-        retry_ms,
-    })
 }
 
 /// Parts that disagree on any of this do not understand each other's frames.
@@ -301,6 +174,8 @@ fn fingerprint(
         model.huber_delta,
         model.quantile,
         model.node_weight,
+        model.judged_on,
+        model.row_weights,
     ]);
     let hash = ring::digest::digest(&ring::digest::SHA256, text.to_string().as_bytes());
     u64::from_le_bytes(hash.as_ref()[..8].try_into().expect("a digest has 32 bytes"))

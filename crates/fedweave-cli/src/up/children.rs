@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,6 +11,7 @@ use fedweave_node::metrics::ask;
 
 use super::UpArgs;
 use super::prepare::Prepared;
+use crate::ourselves::ourselves;
 use crate::progress::interrupted;
 
 /// How often the children are looked at.
@@ -26,10 +27,9 @@ pub struct Children {
 impl Children {
     /// Starts a process for every part.
     pub fn start(args: &UpArgs, prepared: &Prepared) -> Result<Children> {
-        let program = std::env::current_exe().context("where is this program?")?;
         let mut children = Children { running: Vec::new() };
         for folder in &prepared.folders {
-            let mut command = Command::new(&program);
+            let mut command = ourselves()?;
             command.arg("node").arg("--config").arg(folder.join("node.toml")).args(["--with-parent", "--json"]);
             if args.loopback_plaintext {
                 command.arg("--loopback-plaintext");
@@ -91,9 +91,10 @@ fn tell(prepared: &Prepared, tolerance: f64) {
     if let Some(snapshot) = address.and_then(|a| ask(a).ok()) {
         let up = snapshot.neighbours.iter().filter(|n| n.up).count();
         let residual = snapshot.residual.map_or(String::new(), |r| format!(", residual {r:.1e} of {tolerance:.1e}"));
-        let all = snapshot.neighbours.len();
+        let (all, most) = (snapshot.neighbours.len(), prepared.plans[0].stop.rounds_max);
+        let left = most.saturating_sub(snapshot.round) as f64 * snapshot.seconds / snapshot.round.max(1) as f64;
         eprint!(
-            "\r\x1b[K{}: {}, round {}{residual}, {up} of {all} neighbours up",
+            "\r\x1b[K{}: {}, round {} of at most {most}{residual}, {up} of {all} neighbours up, at most {left:.0} s left",
             snapshot.name, snapshot.state, snapshot.round
         );
     }

@@ -151,3 +151,53 @@ fn files_of_parts_are_refused_with_the_place_and_the_reason() {
     let outcome = s.run("node --config plain/part-0000/node.toml --loopback-plaintext");
     assert!(outcome.code == 2 && outcome.stderr.contains("not an address of this machine"), "{}", outcome.stderr);
 }
+
+/// Where the program runs under another name (`python -m fedweave`), its processes must be started under that name, too.
+#[test]
+fn processes_are_started_the_way_the_program_was() {
+    let s = Sandbox::new();
+    let program = env!("CARGO_BIN_EXE_fedweave");
+    s.write("wrapper.sh", format!("echo \"$1\" >> calls.txt\nexec '{program}' \"$@\"\n"));
+    let up = |command: &str, out: &str| {
+        let words = format!("up {FIT} --rounds 5 --parts 2 --out {out}");
+        let mut up = std::process::Command::new(program);
+        up.args(words.split_whitespace()).current_dir(s.path("")).env("FEDWEAVE_COMMAND", command);
+        up.output().unwrap()
+    };
+    let wrapper = format!(r#"["/bin/sh", "{}"]"#, s.path("wrapper.sh").display());
+    let outcome = up(&wrapper, "run");
+    assert!(outcome.status.code() == Some(1), "{}", String::from_utf8_lossy(&outcome.stderr));
+    let calls = s.read("calls.txt");
+    assert!(calls.lines().count() >= 2 && calls.lines().all(|word| word == "node"), "{calls}");
+    assert!(s.exists("run/parameters.csv"));
+    for bad in ["no list", "[]", "[3]", r#"["/no/such/program"]"#] {
+        let outcome = up(bad, "bad");
+        assert_eq!(outcome.status.code(), Some(2), "{bad}: {}", String::from_utf8_lossy(&outcome.stderr));
+        std::fs::remove_dir_all(s.path("bad")).ok();
+    }
+}
+
+#[test]
+fn out_of_step_there_is_no_tolerance_and_the_program_says_so() {
+    let s = Sandbox::new();
+    let flags = "nodes.csv --edges edges.csv --target y --lambda 0.3 --penalty squared --solver async-fedgd --parts 2";
+    let outcome = s.run(&format!("up {flags}"));
+    assert!(outcome.code == 2 && outcome.stderr.contains("--rounds N"), "{}", outcome.stderr);
+    s.succeed(&format!("up {flags} --rounds 50 --work work --prepare"));
+    let file = s.read("work/part-0000/node.toml").replace("rounds = 50", "rounds = 50\ntolerance = 1e-6");
+    s.write("work/part-0000/bad.toml", file);
+    let outcome = s.run("node --config work/part-0000/bad.toml --check");
+    assert!(outcome.code == 2 && outcome.stderr.contains("number of rounds"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_part_says_before_it_starts_what_its_neighbours_could_do() {
+    let s = Sandbox::new();
+    for (flags, word) in [("--ridge 0.1", "they could move our models by at most"), ("--penalty squared", "no bound")] {
+        s.succeed(&format!("up {FIT} {flags} --rounds 5 --parts 4 --work work --prepare"));
+        let outcome = s.run("node --config work/part-0000/node.toml --check");
+        assert_eq!(outcome.code, 0);
+        assert!(outcome.stderr.contains("is exposed") && outcome.stderr.contains(word), "{}", outcome.stderr);
+        std::fs::remove_dir_all(s.path("work")).unwrap();
+    }
+}

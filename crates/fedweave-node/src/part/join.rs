@@ -13,10 +13,10 @@
 
 use fedweave::Matrix;
 
-use super::{Effect, LIES_BORNE, Note, Part, Peer, Reason, Refusal, State};
+use super::{Effect, Note, Part, Reason, Refusal, State};
 use crate::error::Result;
-use crate::plan::{DeadPolicy, PeerId, Plan};
-use crate::wire::{Frame, Header, Kind, NUMBERS_MAX, encode};
+use crate::plan::{PeerId, Plan};
+use crate::wire::{Frame, Header, Kind};
 
 /// Rounds that the first proposal is ahead; doubled when it comes too late.
 const MARGIN: u64 = 16;
@@ -147,11 +147,16 @@ impl Part {
         self.boundary.sent.clear();
         (self.epoch_max, self.residual) = (f64::INFINITY, f64::INFINITY);
         let mut models = self.models();
-        if !joining.warm {
+        // Predictions need no warm start: after one round nothing is left of a model but what its neighbours say.
+        if !joining.warm && !self.plan.method.is_on_predictions() {
             self.warm_start(joining, &mut models);
         }
         let flows = Matrix::zeros(self.plan.edges.len(), self.dim);
-        self.rebuild(models, &flows).expect("a plan that was checked stays right with fewer neighbours");
+        let memory = self.kernel.memory();
+        if let Err(e) = self.rebuild(models, &flows, memory) {
+            effects.push(Effect::Note(Note::NotFitted { what: e.to_string() }));
+            return self.finish(Reason::Diverged, effects);
+        }
         effects.push(Effect::Note(Note::Joined { round: joining.target }));
         self.begin_round(effects);
     }
@@ -177,75 +182,5 @@ impl Part {
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    /// The neighbour's side: a part wants to know where we are, or to be counted.
-    pub(super) fn receive_join(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
-        let (k, round) = (from.0 as usize, header.round);
-        self.go_on_without(k, effects);
-        if self.peers[k].lies >= LIES_BORNE {
-            return;
-        }
-        match self.state {
-            State::Finished => return self.send_finished(k, effects),
-            State::Joining => return,
-            State::New | State::Waiting => (),
-        }
-        let (done, peer) = (self.done, &mut self.peers[k]);
-        if round > done + 1 && round < u64::MAX / 4 {
-            if (peer.from, peer.until) != (round, None) {
-                (peer.from, peer.until, peer.acked, peer.round) = (round, None, round - 1, round - 1);
-                peer.finished = None;
-                peer.forget();
-                effects.push(Effect::Note(Note::PeerJoins { peer: peer.name.clone(), round }));
-            }
-            self.send_word(k, Kind::Welcome, round, effects);
-        } else if round > 0 && peer.from == round && peer.until.is_none() {
-            self.send_word(k, Kind::Welcome, round, effects);
-        } else {
-            self.send_state(k, effects);
-        }
-    }
-
-    /// Who asks to join is not in step: its rows of this round will not come.
-    fn go_on_without(&mut self, k: usize, effects: &mut Vec<Effect>) {
-        let (round, continues) = (self.done + 1, self.plan.patience.policy == DeadPolicy::Continue);
-        if continues && self.state == State::Waiting && self.peers[k].counts(round) && !self.has_rows(k, round) {
-            self.drop_edges(k, effects);
-        }
-    }
-
-    /// The round and the models of the boundary, where they fit into a frame.
-    pub(super) fn send_state(&mut self, k: usize, effects: &mut Vec<Effect>) {
-        let (models, boundary) = (self.models(), &self.boundary);
-        let rows = boundary.of_peer[k].iter().flat_map(|&b| models.row(boundary.nodes[b as usize] as usize));
-        let numbers: Vec<f64> = rows.copied().collect();
-        let fits = if numbers.len() <= NUMBERS_MAX { &numbers[..] } else { &[] };
-        self.send(k, encode(&self.header(k, Kind::State, self.done), fits), effects);
-    }
-
-    /// A neighbour leaves after a round; what it sent until then counts.
-    pub(super) fn receive_leave(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
-        self.note_received(from, header);
-        let (k, stops) = (from.0 as usize, self.plan.patience.policy == DeadPolicy::Stop);
-        let peer = &mut self.peers[k];
-        if peer.until.is_some() || header.round < peer.from {
-            return;
-        }
-        peer.until = Some(header.round);
-        peer.finished = Some(header.round);
-        let name = peer.name.clone();
-        effects.push(Effect::Note(Note::PeerLeft { peer: name, round: header.round }));
-        if stops && self.state == State::Waiting {
-            self.finish(Reason::PeerLost, effects);
-        }
-    }
-}
-
-impl Peer {
-    /// Rows of other rounds are of no use.
-    fn forget(&mut self) {
-        let len = self.len;
-        self.clear(len);
     }
 }

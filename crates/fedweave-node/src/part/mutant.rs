@@ -68,7 +68,7 @@ impl Part {
         match mutant {
             Some(Mutant::ForgetsDuals) => {
                 let (w, u) = (self.models(), self.flows());
-                self.rebuild(w, &fedweave::Matrix::zeros(u.rows(), u.cols())).unwrap();
+                self.rebuild(w, &fedweave::Matrix::zeros(u.rows(), u.cols()), Vec::new()).unwrap();
             }
             Some(Mutant::SkipsRoundAfterRestore) => self.done += 1,
             Some(Mutant::UpdatesNodesTwice) => self.kernel.begin(),
@@ -115,7 +115,7 @@ impl Part {
                 u.row_mut(k).copy_from_slice(&came[..self.dim]);
             }
         }
-        self.rebuild(w, &u).unwrap();
+        self.rebuild(w, &u, Vec::new()).unwrap();
     }
 
     #[cfg(not(test))]

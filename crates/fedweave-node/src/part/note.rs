@@ -71,6 +71,11 @@ pub enum Note {
         /// Why.
         what: String,
     },
+    /// A model could not be fitted.
+    NotFitted {
+        /// Which, and why.
+        what: String,
+    },
     /// The largest residual of the network was computed.
     NetworkResidual {
         /// The round it belongs to.
@@ -101,7 +106,7 @@ pub enum Reason {
     Left,
     /// A neighbour had finished before.
     PeerFinished,
-    /// A number left the range of f64: the step is too long, or a liar has no bound.
+    /// A number left the range of f64 (the step is too long, or a liar has no bound), or a model could not be fitted.
     Diverged,
 }
 

@@ -2,6 +2,7 @@
 
 use super::mutant::Mutant;
 use super::{Effect, LIES_BORNE, Note, Part, Reason, State};
+use crate::models::differs_in_public_rows;
 use crate::plan::{DeadPolicy, PeerId};
 use crate::wire::{Fault, Frame, Header, Kind, chunks_of};
 
@@ -14,7 +15,9 @@ impl Part {
             Err(fault) => return self.refuse(from, Refusal::Frame(fault), effects),
         };
         if frame.header.federation != self.plan.federation {
-            return self.refuse(from, Refusal::Federation, effects);
+            let other = differs_in_public_rows(frame.header.federation, self.plan.federation);
+            let why = if other && self.plan.models.is_some() { Refusal::PublicRows } else { Refusal::Federation };
+            return self.refuse(from, why, effects);
         }
         match frame.header.kind {
             Kind::Join => return self.receive_join(from, &frame.header, effects),
@@ -158,6 +161,8 @@ pub(super) enum Refusal {
     Frame(Fault),
     #[error("a frame of another federation or of other settings")]
     Federation,
+    #[error("predictions on public rows that are not ours; all parts need the same")]
+    PublicRows,
     #[error("round {round} while {done} are done")]
     Round { round: u64, done: u64 },
     #[error("{numbers} numbers, which is not the length of its rows")]

@@ -10,7 +10,7 @@ use super::mutant::Mutant;
 use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
 use crate::ground::Ground;
-use crate::kernel::kernel;
+use crate::kernel::{Start, kernel};
 use crate::plan::DeadPolicy;
 
 /// Rounds done in one go when nobody has to be waited for.
@@ -88,13 +88,20 @@ impl Part {
         }
         self.done = round;
         self.forget_arrivals();
+        if let Some(what) = self.kernel.failure() {
+            effects.push(Effect::Note(Note::NotFitted { what }));
+            return self.finish(Reason::Diverged, effects);
+        }
         let stop = self.decide(heard, effects);
         match stop {
             Some(reason) => self.finish(reason, effects),
-            None => {
-                self.recount();
-                self.begin_round(effects);
-            }
+            None => match self.recount() {
+                Ok(()) => self.begin_round(effects),
+                Err(e) => {
+                    effects.push(Effect::Note(Note::NotFitted { what: e.to_string() }));
+                    self.finish(Reason::Diverged, effects);
+                }
+            },
         }
     }
 
@@ -181,19 +188,20 @@ impl Part {
             counts: self.peers.iter().map(|p| (p.from, p.until)).collect(),
             w: self.models(),
             u: self.flows(),
+            memory: self.kernel.memory(),
             sent: self.boundary.sent.clone(),
         };
         saved.to_bytes(&self.plan, self.sizes())
     }
 
     /// Neighbours come and go between rounds: the problem is built anew with those that count in the next one.
-    fn recount(&mut self) {
+    fn recount(&mut self) -> Result<()> {
         let (now, next) = (self.done, self.done + 1);
         if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_ground(next) {
-            return;
+            return Ok(());
         }
-        let (w, u) = (self.models(), self.flows());
-        self.rebuild(w, &u).expect("a plan that was checked stays right with fewer neighbours");
+        let (w, u, memory) = (self.models(), self.flows(), self.kernel.memory());
+        self.rebuild(w, &u, memory)
     }
 
     fn has_right_ground(&self, round: u64) -> bool {
@@ -201,7 +209,7 @@ impl Part {
     }
 
     /// The problem with the peers that count in the next round, from models of the plan's nodes and flows of its edges.
-    pub(super) fn rebuild(&mut self, models: Matrix, flows: &Matrix) -> Result<()> {
+    pub(super) fn rebuild(&mut self, models: Matrix, flows: &Matrix, memory: Vec<f64>) -> Result<()> {
         let next = self.done + 1;
         let counted: Vec<bool> = self.peers.iter().map(|p| p.counts(next)).collect();
         let (ground, problem) = Ground::build(&self.plan, |k| counted[k])?;
@@ -210,12 +218,12 @@ impl Part {
         for (k, &i) in ground.own.iter().enumerate() {
             w.row_mut(i as usize).copy_from_slice(models.row(k));
         }
-        for (k, e) in ground.edges.iter().enumerate() {
+        for (k, e) in ground.edges.iter().enumerate().take(flows.rows()) {
             if let Some(e) = e {
                 u.row_mut(*e as usize).copy_from_slice(flows.row(k));
             }
         }
-        self.kernel = kernel(&self.plan, &ground, problem, Some((w, u)));
+        self.kernel = kernel(&self.plan, &ground, problem, Some(Start { w, u, memory }))?;
         for (peer, rows) in self.peers.iter_mut().zip(&ground.receives) {
             if peer.len != rows.len() * self.dim {
                 peer.clear(rows.len() * self.dim);

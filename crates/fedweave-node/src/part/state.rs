@@ -5,7 +5,7 @@
 //! "FWPART1\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
 //! sizes: nodes, edges, parameters, peers, boundary nodes, rounds kept                      8 bytes each
 //! per peer: first and last round that count
-//! models | flows | per kept round: round, residual, rows
+//! models | flows | memory of the method | per kept round: round, residual, rows
 //! ```
 
 use std::collections::VecDeque;
@@ -36,8 +36,10 @@ pub struct Saved {
     pub counts: Vec<(u64, Option<u64>)>,
     /// Models, a row per node of the plan.
     pub w: Matrix,
-    /// Flows, a row per edge of the plan.
+    /// Flows, a row per edge of the plan; none if the method has none.
     pub u: Matrix,
+    /// What else the method remembers.
+    pub memory: Vec<f64>,
     /// What was sent, oldest first.
     pub sent: VecDeque<Sent>,
 }
@@ -49,6 +51,10 @@ pub struct Sizes {
     pub dim: usize,
     /// Boundary nodes.
     pub boundary: usize,
+    /// Edges that have flows.
+    pub flows: usize,
+    /// Numbers that the method remembers besides.
+    pub memory: usize,
 }
 
 const REASONS: [Reason; 6] =
@@ -64,13 +70,20 @@ pub fn fingerprint(plan: &Plan) -> u64 {
         let peer = edge.peer.map_or(NONE, |p| u64::from(p.0));
         hash = hash.text(&edge.node).text(&edge.neighbour).word(edge.weight.to_bits()).word(peer);
     }
+    if let Some(models) = &plan.models {
+        // Models are fitted again when a part resumes: they must be the same.
+        hash = models.specs.iter().zip(&models.seeds).fold(hash, |hash, (m, s)| hash.text(&m.to_string()).word(*s));
+    }
     hash.finish()
 }
 
 impl Saved {
     /// The state as bytes.
     pub fn to_bytes(&self, plan: &Plan, sizes: Sizes) -> Vec<u8> {
-        let rows = self.w.as_slice().len() + self.u.as_slice().len() + sizes.boundary * sizes.dim * self.sent.len();
+        let rows = self.w.as_slice().len()
+            + self.u.as_slice().len()
+            + sizes.memory
+            + sizes.boundary * sizes.dim * self.sent.len();
         let mut bytes = Vec::with_capacity(8 * (13 + 2 * self.counts.len() + rows + 2 * self.sent.len()));
         let mut put = |word: u64| bytes.extend(word.to_le_bytes());
         let reason = self.reason.and_then(|r| REASONS.iter().position(|x| *x == r)).map_or(NONE, |k| k as u64);
@@ -80,7 +93,7 @@ impl Saved {
         let sizes = [self.w.rows(), self.u.rows(), sizes.dim, self.counts.len(), sizes.boundary, self.sent.len()];
         sizes.into_iter().for_each(|n| put(n as u64));
         self.counts.iter().flat_map(|(from, until)| [*from, until.unwrap_or(NONE)]).for_each(&mut put);
-        self.w.as_slice().iter().chain(self.u.as_slice()).for_each(|x| put(x.to_bits()));
+        self.w.as_slice().iter().chain(self.u.as_slice()).chain(&self.memory).for_each(|x| put(x.to_bits()));
         for sent in &self.sent {
             put(sent.round);
             put(sent.residual.to_bits());
@@ -113,14 +126,14 @@ impl Saved {
             k => Some(*REASONS.get(k as usize).ok_or(fault("it is damaged"))?),
         };
         let (epoch_max, residual) = (positive(next()?)?, positive(next()?)?);
-        let expected = [plan.nodes.len(), plan.edges.len(), sizes.dim, plan.peers.len(), sizes.boundary];
+        let expected = [plan.nodes.len(), sizes.flows, sizes.dim, plan.peers.len(), sizes.boundary];
         for size in expected {
             if next()? != size as u64 {
                 return Err(fault("its sizes are those of another problem"));
             }
         }
         let kept = next()?;
-        let rows = (plan.nodes.len() + plan.edges.len()) * sizes.dim;
+        let rows = (plan.nodes.len() + sizes.flows) * sizes.dim + sizes.memory;
         let boundary = sizes.boundary * sizes.dim;
         let total = 13 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary);
         if kept > ROUNDS_KEPT as u64 || 8 * total != bytes.len() {
@@ -132,7 +145,8 @@ impl Saved {
         }
         let mut numbers = |len: usize| (0..len).map(|_| finite(next()?)).collect::<Result<Vec<f64>>>();
         let w = Matrix::from_rows(sizes.dim, numbers(plan.nodes.len() * sizes.dim)?);
-        let u = Matrix::from_rows(sizes.dim, numbers(plan.edges.len() * sizes.dim)?);
+        let u = Matrix::from_rows(sizes.dim, numbers(sizes.flows * sizes.dim)?);
+        let memory = numbers(sizes.memory)?;
         let mut sent = VecDeque::with_capacity(ROUNDS_KEPT);
         for _ in 0..kept {
             let (round, residual) = (next()?, positive(next()?)?);
@@ -143,7 +157,7 @@ impl Saved {
         if !in_order || sent.back().is_some_and(|last| last.round != done) || done >= NONE / 4 {
             return Err(fault("its rounds are out of order"));
         }
-        Ok(Saved { done, reason, epoch_max, residual, counts, w, u, sent })
+        Ok(Saved { done, reason, epoch_max, residual, counts, w, u, memory, sent })
     }
 }
 

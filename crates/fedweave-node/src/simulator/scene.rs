@@ -6,6 +6,7 @@ use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::solve::PrimalDual;
 use fedweave::synthetic::{self, Options};
 
+use super::predictions::trace_predictions;
 use crate::error::Result;
 use crate::in_process;
 use crate::network::Network;
@@ -86,7 +87,7 @@ impl Scene {
     }
 }
 
-fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Option<f64>) -> Result<Network> {
+pub(super) fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Option<f64>) -> Result<Network> {
     let neighbours = 2 + (seed % 2) as usize;
     let network = synthetic::Network::Geometric { neighbours };
     let options =
@@ -105,6 +106,7 @@ fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Option<f64>) 
         rounds_max: rounds,
         tolerance,
         patience: Patience { policy: DeadPolicy::Wait, dead_after_ms: 1_000, retry_ms: 40 },
+        models: None,
     })
 }
 
@@ -131,6 +133,9 @@ fn wiring(network: &Network, plans: &[Plan]) -> Wiring {
 
 /// The rows of every round and the models at the end, on one machine.
 fn trace(network: &Network, rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
+    if let (Some(models), MethodSpec::FedRelaxPredictions { both, plain }) = (&network.models, network.method) {
+        return trace_predictions(network, models, both, plain, rounds);
+    }
     let problem = network.problem()?;
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else {

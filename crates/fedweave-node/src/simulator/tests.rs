@@ -103,3 +103,17 @@ fn gradient_descent_out_of_step_comes_near_the_optimum() {
         world.run().unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
+
+/// Models of any class, refitted after every crash from what was heard, say what those on one machine say.
+#[test]
+fn predictions_end_with_the_bits_of_one_machine() {
+    let scenes: Vec<Scene> = (0..SCENES).map(|k| Scene::predictions(k).unwrap()).collect();
+    let mut crashes = 0;
+    let seeds = seeds(24);
+    for seed in 0..seeds {
+        let limits = Limits { crashes: 20, ..Default::default() };
+        let tally = simulate(&scenes[(seed % SCENES) as usize], &limits, seed);
+        crashes += tally.unwrap_or_else(|failure| panic!("{failure}")).crashes;
+    }
+    assert!(crashes > 2 * seeds, "{crashes}");
+}

@@ -7,13 +7,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::faults::{Cut, Faults, Incident, Limits};
-use super::invariants::{Memory, check_frame, check_outcome, check_part, rounds_of};
+use super::invariants::{check_frame, check_outcome, check_part, rounds_of};
 use super::liars::{Liars, scene_with_liars};
 use super::scene::Scene;
-use super::store::{Damage, FaultyStore};
+use super::seat::Seat;
+use super::store::Damage;
 use super::{Failure, Tally};
 use crate::checkpoint::Store;
-use crate::part::{Effect, Event, Outcome, Part};
+use crate::part::{Effect, Event};
 use crate::plan::PeerId;
 
 /// Time between two ticks of a part.
@@ -36,21 +37,6 @@ pub fn simulate_liars(seed: u64) -> Result<Tally, Failure> {
     let mut world = World::new(&scene, &limits, seed);
     world.liars = Some(liars);
     world.run()
-}
-
-/// One part and its disk.
-pub(super) struct Seat {
-    /// `None` while it is down.
-    pub part: Option<Part>,
-    pub store: FaultyStore,
-    pub memory: Memory,
-    pub paused_until: u64,
-    pub done: bool,
-    pub outcome: Option<Box<Outcome>>,
-    /// Counts the times it was started.
-    pub life: u32,
-    /// It fails in the middle of its next write.
-    pub fails_in_write: Option<(Option<Damage>, u64)>,
 }
 
 pub(super) enum What {
@@ -84,16 +70,6 @@ impl<'s> World<'s> {
     pub(super) fn new(scene: &'s Scene, limits: &Limits, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let faults = Faults::draw(&mut random, limits, scene.plans.len());
-        let seat = || Seat {
-            part: None,
-            store: FaultyStore::default(),
-            memory: Memory::default(),
-            paused_until: 0,
-            done: false,
-            outcome: None,
-            life: 0,
-            fails_in_write: None,
-        };
         World {
             scene,
             faults,
@@ -104,7 +80,7 @@ impl<'s> World<'s> {
             queue: BinaryHeap::new(),
             what: Vec::new(),
             free: Vec::new(),
-            seats: scene.plans.iter().map(|_| seat()).collect(),
+            seats: scene.plans.iter().map(|_| Seat::default()).collect(),
             cuts: Vec::new(),
             tally: Tally::default(),
             effects: Vec::new(),

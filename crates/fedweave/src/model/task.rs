@@ -71,6 +71,19 @@ impl Task {
         }
     }
 
+    /// Rows of finite predictions that are no probabilities become some; all others stay as they are, bit for bit.
+    pub(super) fn mend(self, y: &mut [f64]) {
+        let Task::Classification { classes } = self else { return };
+        for row in y.chunks_exact_mut(classes).filter(|row| self.check_row(0, row).is_err()) {
+            row.iter_mut().for_each(|p| *p = p.max(0.0));
+            let sum: f64 = row.iter().sum();
+            match sum > 0.0 && sum.is_finite() {
+                true => row.iter_mut().for_each(|p| *p /= sum),
+                false => row.fill(1.0 / classes as f64),
+            }
+        }
+    }
+
     /// Targets are finite; those of classes are probabilities.
     pub(super) fn check_targets(self, y: Rows) -> Result<(), FitError> {
         if y.cols() != self.outputs() {
@@ -132,6 +145,18 @@ mod tests {
         }
         assert!(matches!(task.targets(&[f64::NAN]), Err(FitError::NotFinite { row: 0, .. })));
         assert!(Task::Regression.targets(&[f64::INFINITY]).is_err());
+    }
+
+    #[test]
+    fn what_is_no_probability_becomes_one() {
+        let task = Task::Classification { classes: 2 };
+        let mut rows = [0.3, 0.7, 2.0, 6.0, -1.0, 0.5, -3.0, 0.0, 1e308, 1e308];
+        task.mend(&mut rows);
+        assert_eq!(rows, [0.3, 0.7, 0.25, 0.75, 0.0, 1.0, 0.5, 0.5, 0.5, 0.5]);
+        assert_eq!(task.check_targets(Rows::new(2, &rows)), Ok(()));
+        let mut number = [-5.0];
+        Task::Regression.mend(&mut number);
+        assert_eq!(number, [-5.0]);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl RelaxOptions {
     }
 
     /// Total weight of the own rows of a node.
-    pub(super) fn own_weight(&self, rows: usize) -> f64 {
+    pub fn own_weight(&self, rows: usize) -> f64 {
         match self.weighting {
             Weighting::Means => 1.0,
             Weighting::Plain => rows as f64,
@@ -87,7 +87,7 @@ impl RelaxOptions {
     }
 
     /// Weight of one public row of an edge.
-    pub(super) fn row_weight(&self, edge: f64, rows: usize) -> f64 {
+    pub fn row_weight(&self, edge: f64, rows: usize) -> f64 {
         match self.weighting {
             Weighting::Means => self.lambda * edge / rows.max(1) as f64,
             Weighting::Plain => self.lambda * edge,

@@ -53,7 +53,7 @@ impl PublicRows {
 }
 
 /// What a model says about public rows: the only message between nodes. Made from a model and public
-/// rows, and from nothing else.
+/// rows, or from what a neighbour on another machine made so and sent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Predictions {
     y: Matrix,
@@ -63,6 +63,15 @@ impl Predictions {
     /// What `model` says about `rows`.
     pub fn of(model: &dyn LocalModel, rows: &PublicRows) -> Result<Self, FitError> {
         Ok(Predictions { y: predict(model, rows.x())? })
+    }
+
+    /// What a neighbour on another machine says, one row of [`Task::outputs`] numbers after another. `None` if the numbers are
+    /// not whole rows or not all finite; rows that are no probabilities become some.
+    pub fn received(task: Task, numbers: &[f64]) -> Option<Self> {
+        let whole = numbers.len().is_multiple_of(task.outputs()) && numbers.iter().all(|v| v.is_finite());
+        let mut y = Matrix::from_rows(task.outputs(), if whole { numbers.to_vec() } else { Vec::new() });
+        task.mend(y.as_mut_slice());
+        whole.then_some(Predictions { y })
     }
 
     /// The predictions, a row each.

@@ -1,0 +1,64 @@
+//! What a run needs, and how it can end.
+
+use std::time::Duration;
+
+use crate::checkpoint::Store;
+use crate::event_log::{EventLog, LogError};
+use crate::metrics::Shared;
+use crate::part::{Note, Outcome};
+use crate::transport::Transport;
+
+/// Sees frames: to whom, and the bytes.
+pub type Witness<'a> = dyn FnMut(usize, &[u8]) + 'a;
+
+/// What a run needs besides the part.
+pub struct Surroundings<'a> {
+    /// The way to the neighbours.
+    pub transport: &'a mut dyn Transport,
+    /// Where checkpoints go.
+    pub store: &'a mut dyn Store,
+    /// Where events go.
+    pub log: &'a mut EventLog,
+    /// What others may look at.
+    pub shared: &'a Shared,
+    /// Sees every frame that is sent, before encryption.
+    pub witness: Option<&'a mut Witness<'a>>,
+    /// Told what is written into the log about the part.
+    pub tell: &'a mut dyn FnMut(&Note),
+    /// Asked on every tick.
+    pub wish: &'a mut dyn FnMut() -> Wish,
+    /// After the end, neighbours get at most so long to receive the last frames.
+    pub linger: Duration,
+}
+
+/// What the owner of the process wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    GoOn,
+    /// Take leave of the federation for good.
+    Leave,
+    /// Stop now; the checkpoint stays.
+    Stop,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    /// The part is done.
+    Done(Outcome),
+    /// It was stopped, and can be resumed.
+    Stopped,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The log could not be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A checkpoint could not be written: without it nothing may be sent.
+    #[error("the checkpoint cannot be written: {0}")]
+    Checkpoint(String),
+}
