@@ -6,9 +6,11 @@
 #![cfg(feature = "python")]
 
 mod choose;
+mod coupling;
 mod errors;
 mod fit;
 mod graphs;
+mod local;
 mod outcome;
 mod path;
 mod task;
@@ -22,9 +24,13 @@ mod engine {
     #[pymodule_export]
     use super::choose::{grid, validate};
     #[pymodule_export]
+    use super::coupling::Coupling;
+    #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
     use super::graphs::{nearest, node_means, read_edges};
+    #[pymodule_export]
+    use super::local::LocalLoss;
     #[pymodule_export]
     use super::path::path;
     #[pymodule_export]

@@ -68,6 +68,13 @@ pub struct Ready {
 impl Task<'_> {
     /// Checks the request and copies its numbers, once.
     pub fn ready(&self, py: Python<'_>) -> PyResult<Ready> {
+        let ready = self.assembled(py)?;
+        ready.refuse_runaway(py, self.lam.unwrap_or(1.0))?;
+        Ok(ready)
+    }
+
+    /// The same; the losses may decrease for ever.
+    pub fn assembled(&self, py: Python<'_>) -> PyResult<Ready> {
         let origin = self.origin(py)?;
         let data = self.dataset(&origin).map_err(|error| raised(py, &error, &origin))?;
         let graph = self.graph().map_err(|error| raised(py, &error, &[]))?;
@@ -97,7 +104,6 @@ impl Task<'_> {
             penalty_matrix: self.penalty_matrix.as_ref().map(matrix),
         };
         ready.penalty().map_err(|error| error.raise(py))?;
-        ready.refuse_runaway(py, self.lam.unwrap_or(1.0))?;
         Ok(ready)
     }
 
@@ -176,6 +182,12 @@ impl NoPenalty {
 }
 
 impl Ready {
+    /// Moves the rows out: there is never a second copy of them.
+    pub fn take_data(&mut self) -> fedweave::Result<Dataset> {
+        let empty = Dataset::new(vec![0], Matrix::zeros(0, self.data.dim()), Vec::new(), Vec::new())?;
+        Ok(std::mem::replace(&mut self.data, empty))
+    }
+
     /// The penalty.
     pub fn penalty(&self) -> Result<Box<dyn Penalty>, NoPenalty> {
         match (&self.penalty_matrix, self.penalty.as_str()) {
@@ -235,7 +247,8 @@ fn runaway(family: Family, ridge: f64) -> String {
     format!("the {family} loss has no minimiser at node {{node}} and those connected with it: {why}")
 }
 
-fn matrix(array: &PyReadonlyArray2<'_, f64>) -> Matrix {
+/// A copy of an array.
+pub fn matrix(array: &PyReadonlyArray2<'_, f64>) -> Matrix {
     let array = array.as_array();
     let mut matrix = Matrix::zeros(array.nrows(), array.ncols());
     for (i, row) in array.outer_iter().enumerate() {
