@@ -67,7 +67,7 @@ def simulation(folder: Path, nodes: int, limit: float) -> dict:
 def deployment(folder: Path, nodes: int, limit: float) -> dict:
     """A run of Flower's processes with TLS."""
     with Deployment(folder, [str(i) for i in range(nodes)]) as running:
-        return running.run(limit)
+        return running.run(limit, "GTVMin", LAM)
 
 
 def line(what: str, nodes: int, found: dict, seconds: float) -> None:
@@ -86,6 +86,7 @@ def line(what: str, nodes: int, found: dict, seconds: float) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended also then
     limit = float(sys.argv[1]) if len(sys.argv) > 1 else 900.0
     print(f"{'':<34}{'nodes':>6}{'rounds':>8}{'Flower, ms':>14}{'ours, ms':>14}{'ratio':>9}{'objective':>12}{'models':>12}", flush=True)
     for what, nodes, run in (("simulation (ray)", 20, simulation), ("superlink and supernodes, TLS", 4, deployment)):

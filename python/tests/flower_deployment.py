@@ -32,6 +32,8 @@ clientapp = "weave.client_app:app"
 
 [tool.flwr.app.config]
 nodes = 4
+strategy = "GTVMin"
+lam = 0.3
 out = ""
 """
 
@@ -53,20 +55,21 @@ SERVER = """
 import json
 from pathlib import Path
 
-from flower_simulation import LAM, TOL, found, problem, timed
+from flower_simulation import TOL, found, problem, timed
 from flwr.serverapp import ServerApp
 
-from fedweave.flower import GTVMin
+from fedweave import flower
 
 app = ServerApp()
 
 
 @app.main()
 def main(grid, context):
-    out = Path(context.run_config["out"])
-    _, edges = problem(int(context.run_config["nodes"]))
+    config = context.run_config
+    out, (_, edges) = Path(config["out"]), problem(int(config["nodes"]))
     try:
-        text = json.dumps(found(*timed(GTVMin(edges, lam=LAM, tol=TOL), grid, num_rounds=200, timeout=120.0)))
+        strategy = getattr(flower, config["strategy"])(edges, lam=config["lam"], tol=TOL, wait=300.0, deliver=False)
+        text = json.dumps(found(*timed(strategy, grid, num_rounds=200, timeout=300.0)))
     except Exception as error:
         text = json.dumps({"error": str(error)})
     (out.parent / "part.json").write_text(text)
@@ -92,9 +95,17 @@ class Deployment:
         self.processes: list[subprocess.Popen] = []
         path = os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")])
         search = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
-        self.env = {**os.environ, "PATH": search, "PYTHONPATH": path, "FLWR_HOME": str(folder / "home"), "FLWR_TELEMETRY_ENABLED": "0"}
+        self.env = {**os.environ, "PATH": search, "PYTHONPATH": path, "FLWR_HOME": str(folder / "home"), "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
 
     def __enter__(self) -> Deployment:
+        try:
+            self._start_all()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start_all(self) -> None:
         certs = self._certificates()
         self._write_app()
         tls = ["--ssl-certfile", certs / "link.pem", "--ssl-keyfile", certs / "link.key", "--ssl-ca-certfile", certs / "ca.pem"]
@@ -104,7 +115,6 @@ class Deployment:
         for node, port in zip(self.nodes, self.ports):
             words = ["--superlink", f"127.0.0.1:{self.link}", "--root-certificates", certs / "ca.pem", *tls, *here, port]
             self._start(f"supernode-{node}", BIN / "flower-supernode", *words, "--node-config", f'node="{node}"')
-        return self
 
     def __exit__(self, *_: object) -> None:
         for sign in (signal.SIGTERM, signal.SIGKILL):
@@ -117,10 +127,10 @@ class Deployment:
             while time.monotonic() < end and any(p.poll() is None for p in self.processes):
                 time.sleep(0.1)
 
-    def run(self, timeout: float) -> dict:
+    def run(self, timeout: float, strategy: str, lam: float) -> dict:
         """Runs the app; what the server wrote."""
         out = self.folder / "found.json"
-        config = f'nodes={len(self.nodes)} out="{out}"'
+        config = f'nodes={len(self.nodes)} strategy="{strategy}" lam={lam} out="{out}"'
         words = [BIN / "flwr", "run", self.folder / "app", "loopback", "--run-config", config]
         end = time.monotonic() + timeout
         self._start("run", *words)

@@ -214,6 +214,16 @@ def test_nodes_without_rows_and_without_neighbours():
     assert abs(result.objective - model.objective_) <= 1e-6 * model.objective_
 
 
+def test_without_coupling_every_node_learns_alone():
+    data, edges = rows(nodes=4)
+    grid = DirectGrid(clients(node_app(loader(data)), sorted(data)))
+    result = GTVMin(edges, lam=0.0, tol=1e-10).start(grid, **LOOSE)
+    assert result.status == "converged" and result.certified_gap is not None and result.rounds <= 5
+    for name, (x, y) in data.items():
+        alone = np.linalg.lstsq(x, y, rcond=None)[0]
+        assert np.linalg.norm(result.models[name] - alone) <= 1e-6 * np.linalg.norm(alone)
+
+
 def test_models_are_delivered_and_runs_go_on_where_they_stopped():
     data, edges = rows(nodes=6)
     grid = DirectGrid(clients(node_app(loader(data)), sorted(data)))

@@ -22,16 +22,15 @@ LIMIT = float(os.environ.get("FEDWEAVE_SLOW_LIMIT", "900"))
 slow = pytest.mark.skipif(not os.environ.get("FEDWEAVE_SLOW"), reason="slow: set FEDWEAVE_SLOW=1 to run Flower's processes")
 
 
-def optimum(nodes):
+def optimum(nodes, penalty="norm2", lam=LAM):
     data, edges = problem(nodes)
     ids = np.concatenate([[name] * len(y) for name, (_, y) in data.items()])
     x, y = (np.concatenate([part[k] for part in data.values()]) for k in (0, 1))
-    return GTVRegressor(edges, lam=LAM, tol=1e-12, fit_intercept=False).fit(x, y, nodes=ids)
+    return GTVRegressor(edges, penalty=penalty, lam=lam, tol=1e-12, fit_intercept=False).fit(x, y, nodes=ids)
 
 
-def check(found, nodes):
+def check(found, model):
     assert "error" not in found, found
-    model = optimum(nodes)
     assert found["status"] == "converged"
     assert abs(found["objective"] - model.objective_) <= 1e-6 * model.objective_
     w = np.array([found["models"][name] for name in model.nodes_])
@@ -52,11 +51,12 @@ def test_a_simulation_of_20_nodes(tmp_path):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
     assert out.exists(), log.decode(errors="replace")[-3000:]
-    check(json.loads(out.read_text()), 20)
+    check(json.loads(out.read_text()), optimum(20))
 
 
 @slow
-def test_a_deployment_of_4_supernodes_with_tls(tmp_path):
+@pytest.mark.parametrize(("strategy", "penalty", "lam"), [("FedRelax", "squared", 0.03), ("GTVMin", "norm2", LAM)])
+def test_a_deployment_of_4_supernodes_with_tls(strategy, penalty, lam, tmp_path):
     with Deployment(tmp_path, [str(i) for i in range(4)]) as deployment:
-        check(deployment.run(LIMIT), 4)
+        check(deployment.run(LIMIT, strategy, lam), optimum(4, penalty, lam))
     assert all(process.poll() is not None for process in deployment.processes)

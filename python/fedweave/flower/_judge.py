@@ -43,6 +43,7 @@ class Judge:
     best: Point | None = None
     lower: float = -np.inf
     proves: bool = False
+    heard: bool = False
     history: dict[str, list[float]] = field(
         default_factory=lambda: {"round": [], "objective": [], "certified_gap": [], "kkt_residual": [], "answers": []}
     )
@@ -69,7 +70,7 @@ class Judge:
 
     def certify(self, point: Point, verdicts: list[Verdict | None]) -> None:
         """Improves the lower bound by what the nodes say about a point, if all of them say something."""
-        self.proves = False
+        self.proves, self.heard = False, True
         if point.objective is None or any(verdict is None for verdict in verdicts):
             return
         # A bound is a difference of numbers of the size of the objective: far away, their rounding is all that is left of it.
@@ -89,11 +90,11 @@ class Judge:
         return max(self.best.objective - self.lower, 4 * np.finfo(float).eps * abs(self.best.objective))
 
     def done(self, point: Point) -> bool:
-        """By the gap where flows prove something, else by the residual."""
+        """By the gap where flows prove something, else by the residual; not before everybody could have said something."""
         gap = self.certified_gap
         if gap is not None and gap <= self.tol * max(1.0, abs(self.best.objective)):
             return True
-        return not self.proves and gap is None and point.kkt_residual <= self.tol
+        return self.heard and not self.proves and gap is None and point.kkt_residual <= self.tol
 
     def note(self, round: int, point: Point, answers: int) -> None:
         """Writes a line of the history."""
