@@ -2,8 +2,8 @@
 
     .venv/bin/python benches/flower_face.py [seconds per run]
 
-20 nodes: Flower's simulation (ray) against `fedweave up` with 20 processes. 4 nodes: Flower's superlink and supernodes on loopback with
-TLS against `fedweave up` with 4 processes, mutual TLS. Flower's times are medians over the rounds of a run that reaches the optimum;
+20 nodes: Flower's simulation (ray) against `fedweave up --parts 20`, up to 20 processes. 4 nodes: Flower's superlink and supernodes on loopback with
+TLS against `fedweave up --parts 4`, mutual TLS. Flower's times are medians over the rounds of a run that reaches the optimum;
 ours are medians over 500 rounds. Start-up is not counted. Everything that is started here is ended here.
 """
 
@@ -38,7 +38,7 @@ def table(nodes: int):
 
 
 def ours(folder: Path, nodes: int) -> float:
-    """Seconds of a round of our own federation, a process per node."""
+    """Seconds of a round of our own federation, cut into at most a part per node."""
     frame, edges = table(nodes)
     frame.to_csv(folder / "nodes.csv", index=False)
     edges.to_csv(folder / "edges.csv", index=False)
