@@ -218,7 +218,7 @@ def test_without_coupling_every_node_learns_alone():
     data, edges = rows(nodes=4)
     grid = DirectGrid(clients(node_app(loader(data)), sorted(data)))
     result = GTVMin(edges, lam=0.0, tol=1e-10).start(grid, **LOOSE)
-    assert result.status == "converged" and result.certified_gap is not None and result.rounds <= 5
+    assert result.status == "converged" and result.kkt_residual <= 1e-10 and result.rounds <= 5
     for name, (x, y) in data.items():
         alone = np.linalg.lstsq(x, y, rcond=None)[0]
         assert np.linalg.norm(result.models[name] - alone) <= 1e-6 * np.linalg.norm(alone)
