@@ -5,7 +5,7 @@ use std::time::Instant;
 use fedweave::cluster::{Clusters, clusters};
 use fedweave::solve::{Solution, solve};
 use fedweave::tune::Tuning;
-use fedweave::{Dataset, Matrix, Problem};
+use fedweave::{Matrix, Problem};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -63,9 +63,7 @@ fn run(ready: &mut Ready, lambda: Option<f64>, seed: u64, line: &Line) -> fedwea
             (tuning.best().lambda, Some(tuning))
         }
     };
-    // The rows move into the losses: there is never a second copy of them.
-    let empty = Dataset::new(vec![0], Matrix::zeros(0, ready.data.dim()), Vec::new(), Vec::new())?;
-    let rows = std::mem::replace(&mut ready.data, empty);
+    let rows = ready.take_data()?;
     let scaling = ready.scaling(&rows);
     let rows = match &scaling {
         Some(scaling) => scaling.apply(&rows),

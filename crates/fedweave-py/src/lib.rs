@@ -7,9 +7,11 @@
 
 mod active;
 mod choose;
+mod coupling;
 mod errors;
 mod fit;
 mod graphs;
+mod local;
 mod models;
 mod outcome;
 mod path;
@@ -28,9 +30,13 @@ mod engine {
     #[pymodule_export]
     use super::choose::{grid, validate};
     #[pymodule_export]
+    use super::coupling::Coupling;
+    #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
     use super::graphs::{nearest, node_means, read_edges};
+    #[pymodule_export]
+    use super::local::LocalLoss;
     #[pymodule_export]
     use super::models::Model;
     #[pymodule_export]

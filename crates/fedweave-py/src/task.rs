@@ -61,6 +61,13 @@ pub struct Ready {
 impl Task<'_> {
     /// Checks the request and copies its numbers, once.
     pub fn ready(&self, py: Python<'_>) -> PyResult<Ready> {
+        let ready = self.assembled(py)?;
+        ready.refuse_runaway(py, self.lam.unwrap_or(1.0))?;
+        Ok(ready)
+    }
+
+    /// The same; the losses may decrease for ever.
+    pub fn assembled(&self, py: Python<'_>) -> PyResult<Ready> {
         let Grouped { data, origin, graph } = self.rows.grouped(py)?;
         let unknown = |what: &str, name: &str| plain(py, "ParameterError", &format!("{what} {name:?} is unknown"));
         let family = match Family::named(&self.loss, self.huber_delta, self.quantile) {
@@ -88,7 +95,6 @@ impl Task<'_> {
             penalty_matrix: self.penalty_matrix.as_ref().map(matrix),
         };
         ready.penalty().map_err(|error| error.raise(py))?;
-        ready.refuse_runaway(py, self.lam.unwrap_or(1.0))?;
         Ok(ready)
     }
 }
@@ -109,6 +115,12 @@ impl NoPenalty {
 }
 
 impl Ready {
+    /// Moves the rows out: there is never a second copy of them.
+    pub fn take_data(&mut self) -> fedweave::Result<Dataset> {
+        let empty = Dataset::new(vec![0], Matrix::zeros(0, self.data.dim()), Vec::new(), Vec::new())?;
+        Ok(std::mem::replace(&mut self.data, empty))
+    }
+
     /// The penalty.
     pub fn penalty(&self) -> Result<Box<dyn Penalty>, NoPenalty> {
         match (&self.penalty_matrix, self.penalty.as_str()) {

@@ -1,0 +1,141 @@
+//! The edges of a network without the rows of its nodes: what a server knows of the objective.
+
+use fedweave::certificate::Evidence;
+use fedweave::loss::FenchelGap;
+use fedweave::{Matrix, Problem};
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{plain, raised};
+use crate::outcome::{put_edges, table};
+use crate::rows::matrix;
+use crate::task::Task;
+
+/// `lambda * sum_e A_e phi(w_i - w_j)`: the objective of nodes without rows.
+#[pyclass(frozen)]
+pub struct Coupling {
+    problem: Problem,
+}
+
+#[pymethods]
+impl Coupling {
+    /// The edges of a task without rows.
+    #[new]
+    fn new(py: Python<'_>, task: Task<'_>) -> PyResult<Self> {
+        let mut ready = task.assembled(py)?;
+        if !ready.origin.is_empty() {
+            return Err(plain(py, "SizeError", "a coupling has no rows: they stay where they are"));
+        }
+        let problem = ready.take_data().and_then(|rows| ready.problem(rows, task.lam.unwrap_or(0.0)));
+        Ok(Coupling { problem: problem.map_err(|error| raised(py, &error, &[]))? })
+    }
+
+    /// The edges, in the order of the flows.
+    fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let out = PyDict::new(py);
+        put_edges(&out, self.problem.graph())?;
+        Ok(out)
+    }
+
+    /// `lambda * sum_e A_e phi(w_i - w_j)`.
+    fn variation(&self, py: Python<'_>, w: PyReadonlyArray2<'_, f64>) -> PyResult<f64> {
+        Ok(self.problem.total_variation(&self.of_nodes(py, &w)?))
+    }
+
+    /// `argmin_z scale lambda A_e phi(z) + |z - t_e|^2 / 2` for every edge.
+    fn prox<'py>(
+        &self,
+        py: Python<'py>,
+        t: PyReadonlyArray2<'py, f64>,
+        scale: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.each(py, &t, |edge, weight, row, work| self.problem.penalty().prox(edge, scale * weight, row, work))
+    }
+
+    /// `lambda A_e grad phi(t_e)` for every edge.
+    fn gradient<'py>(&self, py: Python<'py>, t: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.each(py, &t, |edge, weight, row, work| self.problem.penalty().gradient(edge, weight, row, work))
+    }
+
+    /// `argmin_z (lambda A_e phi)*(z) + |z - u_e|^2 / (2 sigma)` for every edge.
+    fn prox_conjugate<'py>(
+        &self,
+        py: Python<'py>,
+        u: PyReadonlyArray2<'py, f64>,
+        sigma: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let penalty = self.problem.penalty();
+        self.each(py, &u, |edge, weight, row, work| match weight > 0.0 {
+            true => penalty.prox_conjugate(edge, weight, sigma, row, work),
+            false => row.fill(0.0),
+        })
+    }
+
+    /// How far flows `u` are outside their domain, and their complementarity with models `w`.
+    fn kkt(
+        &self,
+        py: Python<'_>,
+        w: PyReadonlyArray2<'_, f64>,
+        u: PyReadonlyArray2<'_, f64>,
+        objective: f64,
+    ) -> PyResult<(f64, f64)> {
+        let (w, u) = (self.of_nodes(py, &w)?, self.of_edges(py, &u)?);
+        let kkt = Evidence::new(&self.problem, &w, &u, objective).kkt();
+        Ok((kkt.feasibility, kkt.complementarity))
+    }
+
+    /// The certified gap of models `w` and flows `u`, from what nodes say about their own brackets; `None` if that proves nothing.
+    #[allow(clippy::too_many_arguments)]
+    fn bound(
+        &self,
+        py: Python<'_>,
+        w: PyReadonlyArray2<'_, f64>,
+        u: PyReadonlyArray2<'_, f64>,
+        objective: f64,
+        gap: PyReadonlyArray1<'_, f64>,
+        residue: PyReadonlyArray1<'_, f64>,
+        slope: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Option<f64>> {
+        let (w, u) = (self.of_nodes(py, &w)?, self.of_edges(py, &u)?);
+        let (gap, residue, slope) = (gap.as_array(), residue.as_array(), slope.as_array());
+        if [gap.len(), residue.len(), slope.len()] != [self.problem.nodes(); 3] {
+            return Err(plain(py, "SizeError", "one gap, residue and slope per node"));
+        }
+        let said = |i: usize| FenchelGap { gap: gap[i], residue: residue[i], slope: slope[i] };
+        let said: Vec<FenchelGap> = (0..self.problem.nodes()).map(said).collect();
+        Ok(Evidence::new(&self.problem, &w, &u, objective).bound_with(|i, _, _, _| said[i]))
+    }
+}
+
+impl Coupling {
+    fn each<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &PyReadonlyArray2<'py, f64>,
+        step: impl Fn(usize, f64, &mut [f64], &mut [f64]),
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (mut rows, mut work) = (self.of_edges(py, rows)?, vec![0.0; 8 * self.problem.dim()]);
+        for (edge, &weight) in self.problem.edge_weights().iter().enumerate() {
+            step(edge, weight, rows.row_mut(edge), &mut work);
+        }
+        table(py, &rows)
+    }
+
+    fn of_nodes(&self, py: Python<'_>, array: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+        self.sized(py, array, self.problem.nodes())
+    }
+
+    fn of_edges(&self, py: Python<'_>, array: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+        self.sized(py, array, self.problem.graph().edges())
+    }
+
+    fn sized(&self, py: Python<'_>, array: &PyReadonlyArray2<'_, f64>, rows: usize) -> PyResult<Matrix> {
+        let made = matrix(array);
+        let (expected, found) = ((rows, self.problem.dim()), (made.rows(), made.cols()));
+        match expected == found {
+            true => Ok(made),
+            false => Err(plain(py, "SizeError", &format!("expected an array of {expected:?}, found {found:?}"))),
+        }
+    }
+}

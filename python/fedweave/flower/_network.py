@@ -1,0 +1,87 @@
+"""What the server knows: the names of the nodes, the edges between them and their penalty. It never sees a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _engine
+from .._base import PENALTIES
+from .._checks import number, one_of
+from .._graphs import edges_of, knn
+from .._network import Network, _ends, _places, network
+from .._task import Task
+from ..errors import GraphError, ParameterError
+
+
+class ServerNetwork:
+    """`lam * sum_e A_e phi(w_i - w_j)` between named nodes, before the number of parameters is known."""
+
+    def __init__(self, graph: Any, lam: float, penalty: str, penalty_matrix: Any) -> None:
+        net = _without_rows(graph)
+        if not net.names:
+            raise GraphError("graph: it has no nodes")
+        self.names, self._net = net.names, net
+        self.index = {name: i for i, name in enumerate(net.names)}
+        self.lam = number("lam", lam, 0.0)
+        self.penalty = one_of("penalty", penalty, PENALTIES)
+        self.matrix = None
+        if penalty == "quadratic":
+            if penalty_matrix is None:
+                raise ParameterError("penalty 'quadratic' needs penalty_matrix", name="penalty_matrix", value=None)
+            self.matrix = np.ascontiguousarray(penalty_matrix, dtype=np.float64)
+        self.coupling(1 if self.matrix is None else len(self.matrix))  # refuses bad edges now, not in the first round
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def coupling(self, dim: int) -> Coupling:
+        """The edges, for models of `dim` parameters."""
+        net, none = self._net, np.zeros(0, dtype=np.int64)
+        task = Task(
+            np.zeros((0, dim)), None, None, none, len(net.names), net.heads, net.tails, net.weights,
+            penalty=self.penalty, penalty_matrix=self.matrix, intercept=False, lam=self.lam,
+        )  # fmt: skip
+        return Coupling(_engine.Coupling(task), len(net.names), dim, self.lam, self.penalty)
+
+
+def _without_rows(graph: Any) -> Network:
+    """The nodes of a graph in the order of their names, and its edges."""
+    if isinstance(graph, knn):
+        if graph.columns:
+            raise GraphError("knn: the server has no rows to find positions in; give by={node: position}")
+        names = _places(graph)
+        return network(graph, names, len(names), {})
+    edges = edges_of(graph)
+    names = sorted(edges.names)
+    ends = _ends(edges, {name: i for i, name in enumerate(names)})
+    return Network(names, np.zeros(0, dtype=np.int64), *ends, edges.weights)
+
+
+class Coupling:
+    """The engine's edges, with `D` and the degrees of the nodes."""
+
+    def __init__(self, engine: Any, nodes: int, dim: int, lam: float, penalty: str) -> None:
+        self.engine, self.nodes, self.dim, self.lam, self.penalty = engine, nodes, dim, lam, penalty
+        edges = engine.edges()
+        self.heads, self.tails, self.weights = edges["heads"], edges["tails"], edges["edge_weights"]
+        count, rows = len(self.heads), np.arange(len(self.heads))
+        ones = np.ones(count)
+        places = (np.concatenate([rows, rows]), np.concatenate([self.heads, self.tails]))
+        self.incidence = sparse.csr_array((np.concatenate([ones, -ones]), places), shape=(count, nodes))
+        self.transpose = sparse.csr_array(self.incidence.T)
+        between = (np.concatenate([self.heads, self.tails]), np.concatenate([self.tails, self.heads]))
+        self.adjacency = sparse.csr_array((np.concatenate([self.weights, self.weights]), between), shape=(nodes, nodes))
+        self.degree = np.bincount(between[0], minlength=nodes).astype(np.float64)
+        self.weighted_degree = np.bincount(between[0], np.concatenate([self.weights, self.weights]), nodes)
+        self.coupled = (self.degree > 0) & (lam > 0)
+
+    def differences(self, w: np.ndarray) -> np.ndarray:
+        """`D w`, a row per edge."""
+        return np.ascontiguousarray(self.incidence @ w)
+
+    def divergence(self, u: np.ndarray) -> np.ndarray:
+        """`D'u`, a row per node."""
+        return np.ascontiguousarray(self.transpose @ u)
