@@ -4,6 +4,7 @@ With `--check` nothing is written; the exit code says whether the file is up to 
 """
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -23,7 +24,9 @@ def signature(thing: object) -> str:
     except (TypeError, ValueError):
         return ""
     bare = [p.replace(annotation=inspect.Parameter.empty) for name, p in plain.parameters.items() if name != "self"]
-    return str(plain.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    shown = str(plain.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    # A function as a default is shown by its name, without its address.
+    return re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", shown)
 
 
 def text(thing: object) -> str:
