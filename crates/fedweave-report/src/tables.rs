@@ -2,7 +2,7 @@
 
 use crate::network::COLOURS;
 use crate::number::{count, percent, short};
-use crate::report::{Comparison, Method, MethodKind, Node, Outcome, Report};
+use crate::report::{Asking, Comparison, Lesson, Method, MethodKind, Node, Outcome, Report};
 use serde::Serialize;
 
 /// A horizontal bar; lengths in percent of the widest.
@@ -255,6 +255,34 @@ fn cell(key: &str, value: Option<f64>) -> String {
         ("gain", Some(gain)) => percent(gain),
         (_, Some(error)) => short(error),
     }
+}
+
+/// From whom a node learnt, in words.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LessonRow {
+    pub(crate) node: String,
+    pub(crate) reward: String,
+    pub(crate) teachers: String,
+}
+
+const TEACHERS_NAMED: usize = 5;
+
+/// A row for every node that asked.
+pub(crate) fn lessons(asking: &Asking) -> Vec<LessonRow> {
+    let teachers = |all: &[(String, f64)]| {
+        let mut words: Vec<String> =
+            all.iter().take(TEACHERS_NAMED).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+        if all.len() > TEACHERS_NAMED {
+            words.push(format!("{} more", count(all.len() - TEACHERS_NAMED)));
+        }
+        words.join(", ")
+    };
+    let row = |lesson: &Lesson| LessonRow {
+        node: lesson.node.clone(),
+        reward: short(lesson.reward),
+        teachers: teachers(&lesson.teachers),
+    };
+    asking.lessons.iter().map(row).collect()
 }
 
 /// The legend of the clusters.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fedweave::matrix::Rows;
-use fedweave::model::relax::Relax;
 use fedweave::model::{Fitted, MODELS_VERSION, ModelSpec, Task};
 use fedweave::scaling::Scaling;
 use fedweave_io::{Encoding, Input, load_rows, read_json};
@@ -37,19 +36,21 @@ struct NodeModel {
 }
 
 impl ModelFile {
-    pub fn of(relax: &Relax, input: &Input, task: Task, specs: &[ModelSpec], scaling: Option<Scaling>) -> Self {
-        let node = |i: usize| NodeModel {
-            node: input.names[i].clone(),
-            spec: specs[i].clone(),
-            fitted: relax.model(i).fitted(),
-        };
+    /// Models of some nodes.
+    pub fn of(
+        models: impl Iterator<Item = (usize, ModelSpec, Option<Fitted>)>,
+        input: &Input,
+        task: Task,
+        scaling: Option<Scaling>,
+    ) -> Self {
+        let node = |(i, spec, fitted): (usize, ModelSpec, _)| NodeModel { node: input.names[i].clone(), spec, fitted };
         ModelFile {
             format: FORMAT.into(),
             version: MODELS_VERSION,
             task,
             features: input.features.clone(),
             scaling,
-            nodes: (0..input.names.len()).map(node).collect(),
+            nodes: models.map(node).collect(),
         }
     }
 

@@ -129,6 +129,7 @@ fn read_models(path: &Path, node: &str, input: &Input, task: Task) -> Result<Has
 
 fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
     plan::refuse_path_flags(raw)?;
+    plan::refuse_ask_flags(raw)?;
     if let Some(Models::Count(k)) = raw.models {
         bail!("--models {k}: give a table with columns node, model, options; a number belongs to --solver ifca");
     }
@@ -195,6 +196,6 @@ pub fn refuse_model_flags(raw: &RawConfig) -> Result<()> {
             ("--row-weights", raw.row_weights.is_some()),
             ("--distil", raw.distil.is_some()),
         ],
-        "belongs to `fedweave fit --model`",
+        "belongs to `fedweave fit --model` or `fedweave ask --model`",
     )
 }

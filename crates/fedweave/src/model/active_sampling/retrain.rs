@@ -34,10 +34,7 @@ impl Retrain {
         if !(eta > 0.0 && eta.is_finite()) {
             return Err(Error::Parameter { name: "learning rate", value: eta, needs: "positive and finite" });
         }
-        if test.x().cols() != data.dim() {
-            let (expected, found) = (data.dim(), test.x().cols());
-            return Err(Error::Size { what: "features of the test rows", expected, found });
-        }
+        check_test(&test, data.dim())?;
         let site = |node: usize| {
             let model =
                 Local::new(spec.clone(), task, seed_of(seed, node)).map_err(|e| Error::Spec { node, source: e })?;
@@ -49,6 +46,13 @@ impl Retrain {
         Ok(Retrain { sites, test, eta, discrepancy })
     }
 
+    /// From now on the test rows are these, of another node that asks.
+    pub fn ask_about(&mut self, test: PublicRows) -> Result<()> {
+        check_test(&test, self.test.x().cols())?;
+        self.test = test;
+        Ok(())
+    }
+
     /// What node `own` can do alone: a fit to its own rows, to start from.
     pub fn start(&self, own: usize, spec: &ModelSpec, task: Task, seed: u64) -> Result<Local> {
         let mut model =
@@ -57,6 +61,13 @@ impl Retrain {
             .teach(&mut model, 1.0, &[], &mut Buffers::default())
             .map_err(|e| Error::Fit { node: own, source: e })?;
         Ok(model)
+    }
+}
+
+fn check_test(test: &PublicRows, expected: usize) -> Result<()> {
+    match test.x().cols() {
+        found if found == expected => Ok(()),
+        found => Err(Error::Size { what: "features of the test rows", expected, found }),
     }
 }
 
