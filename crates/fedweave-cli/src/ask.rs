@@ -59,7 +59,7 @@ pub struct Ask {
 pub enum Taught {
     /// A row for each of them.
     Parameters(LossSpec, Matrix),
-    Models(ModelSpec, Task, ModelFile),
+    Models(ModelSpec, Task, Box<ModelFile>),
 }
 
 /// From whom a node learnt.

@@ -323,6 +323,17 @@ fn grey_legend(report: &Report, colours: &[usize]) -> Option<Legend> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_teachers_are_named_and_the_others_counted() {
+        let teachers = ["b", "c", "d", "e", "f", "g", "h"].map(|name| (name.to_owned(), 0.25));
+        let lesson = Lesson { node: "a".into(), reward: 1.5, teachers: teachers.to_vec() };
+        let few = Lesson { teachers: teachers[..1].to_vec(), ..lesson.clone() };
+        let rows = lessons(&Asking { lessons: vec![lesson, few], ..Asking::default() });
+        let one = format!("b {}", percent(0.25));
+        assert!(rows[0].teachers.starts_with(&one) && rows[0].teachers.ends_with(", 2 more"), "{}", rows[0].teachers);
+        assert_eq!((rows[1].teachers.as_str(), rows[1].node.as_str()), (one.as_str(), "a"));
+    }
     use crate::report::Cluster;
 
     #[test]

@@ -68,7 +68,7 @@ pub fn by_fits(how: &How, rest: RawConfig) -> Result<Ask> {
     let file = ModelFile::of(fitted, &input, task, training.scaling);
     Ok(Ask {
         rows_trained: training.scaled.len(),
-        taught: Taught::Models(spec, task, file),
+        taught: Taught::Models(spec, task, Box::new(file)),
         split: plan.split,
         train,
         asking,

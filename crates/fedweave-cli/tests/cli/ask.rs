@@ -98,3 +98,21 @@ fn any_model_can_ask_and_the_report_says_who_taught_whom() {
     assert_eq!(sandbox.read("tree/models.json"), sandbox.read("again/models.json"));
     assert_eq!(sandbox.read("tree/choices.csv"), sandbox.read("again/choices.csv"));
 }
+
+/// The public rows of the node that asks matter; those of others do not.
+#[test]
+fn a_node_asks_about_its_own_public_rows() {
+    let sandbox = Sandbox::new();
+    let ask = |b: &str, c: &str| {
+        let rows = [("a", "0.1,0.2"), ("b", b), ("c", c), ("d", "1,2")];
+        let text: String = rows.iter().map(|(node, x)| format!("{node},{x}\n{node},-1,0.5\n")).collect();
+        sandbox.write("public.csv", format!("node,x1,x2\n{text}"));
+        sandbox.succeed(
+            "ask nodes.csv --target y --model ridge --public public.csv --asker b --rounds 5 --out run --overwrite",
+        );
+        sandbox.read("run/choices.csv")
+    };
+    let first = ask("1,1", "2,1");
+    assert_eq!(first, ask("1,1", "-3,1"));
+    assert_ne!(first, ask("0,3", "2,1"));
+}
