@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::config::RawConfig;
 use crate::fit::{HeldOut, Training, check, hold_out, refuse_runaway};
 use crate::models::{self, ModelFile, refuse};
-use crate::plan::Plan;
+use crate::plan::{Plan, check_threads};
 use crate::progress::{Counter, use_threads};
 use crate::trial::Trial;
 use crate::{Exit, say};
@@ -88,8 +88,8 @@ pub struct How {
 /// Runs the command.
 pub fn run(raw: RawConfig) -> Result<Exit> {
     let raw = raw.resolve()?;
-    use_threads(raw.threads);
     let (how, rest) = How::take(raw.clone())?;
+    use_threads(raw.threads);
     let writer = raw.out.as_deref().map(|out| RunWriter::create(out, raw.overwrite)).transpose()?;
     let started = Instant::now();
     let ask = if raw.model.is_some() { models::by_fits(&how, rest)? } else { by_gradients(&how, rest)? };
@@ -106,6 +106,7 @@ impl How {
     /// How to ask, and the settings of a fit that are left.
     fn take(raw: RawConfig) -> Result<(How, RawConfig)> {
         refuse_graph_flags(&raw)?;
+        check_threads(&raw)?;
         let rounds = raw.rounds.unwrap_or(ROUNDS);
         ensure!(rounds > 0, "--rounds 0: a node that never asks learns nothing; give at least 1");
         if let Some(eta) = raw.eta {

@@ -147,10 +147,7 @@ impl Plan {
             bail!("--solver {name} belongs to `fedweave fit`");
         }
         ensure!(plan.splits > 0, "--splits must be at least 1");
-        ensure!(
-            plan.raw.threads.is_none_or(|t| (1..=1024).contains(&t)),
-            "--threads must be at least 1 and at most 1024"
-        );
+        check_threads(&plan.raw)?;
         penalty_name(&plan.raw)?;
         Ok(plan)
     }
@@ -269,6 +266,12 @@ pub fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
         Some((flag, _)) => bail!("{flag} belongs to `fedweave path`"),
         None => Ok(()),
     }
+}
+
+/// A number of threads that a machine can have.
+pub fn check_threads(raw: &RawConfig) -> Result<()> {
+    ensure!(raw.threads.is_none_or(|t| (1..=1024).contains(&t)), "--threads must be at least 1 and at most 1024");
+    Ok(())
 }
 
 /// Flags that mean nothing where nobody asks.

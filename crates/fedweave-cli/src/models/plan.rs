@@ -130,6 +130,7 @@ fn read_models(path: &Path, node: &str, input: &Input, task: Task) -> Result<Has
 fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
     plan::refuse_path_flags(raw)?;
     plan::refuse_ask_flags(raw)?;
+    plan::check_threads(raw)?;
     if let Some(Models::Count(k)) = raw.models {
         bail!("--models {k}: give a table with columns node, model, options; a number belongs to --solver ifca");
     }

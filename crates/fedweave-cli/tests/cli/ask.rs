@@ -81,7 +81,7 @@ fn any_model_can_ask_and_the_report_says_who_taught_whom() {
     let report = sandbox.read("run/report.html");
     assert!(report.contains("Who learnt from whom") && !report.contains("How close to the best possible"));
     let first = &sandbox.table("run/teachers.csv").rows[0];
-    let words = report.split("class=\"teachers\">").nth(1).unwrap();
+    let words = report.split("<td class=\"teachers\">").nth(1).unwrap();
     assert!(words.starts_with(&format!("{} ", first[1])), "{}", &words[..80]);
     assert_eq!(sandbox.read("run/report.json").matches("\"reward\"").count(), 16);
     assert_eq!(sandbox.succeed("predict run data/nodes.csv").lines().count(), 161);

@@ -113,6 +113,8 @@ fn questions_that_cannot_be_asked() {
         case("one class", "ASK --model tree --task classification", &["nodes.csv", "`y`", "single class"])
             .nodes("node,x1,y\na,1,2\nb,2,2\n"),
         case("model of another task", "ASK --model logistic", &["--model", "regression"]),
+        case("threads", "ASK --threads 1000000", &["--threads", "at most 1024"]),
+        case("threads of models", "FIT --model tree --threads 0", &["--threads", "at least 1"]),
         case("no target", "ask nodes.csv", &["--target"]),
         case("positions", "ask nodes.csv --loss point", &["point", "target"]),
         case("a graph", "ASK --edges edges.csv", &["--edges", "no graph"]),
