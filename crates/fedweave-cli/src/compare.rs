@@ -215,6 +215,7 @@ impl Compared {
         story::draw(
             &mut page,
             &self.input,
+            &self.input.graph,
             |i| report::Node {
                 validation_error: self.node_error(METHODS[2].2, i),
                 local_error: self.node_error(METHODS[0].2, i),

@@ -161,6 +161,15 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distil: Option<usize>,
 
+    /// ask: a node that asks; repeatable [default: every node]
+    #[arg(long, value_name = "NAME", help_heading = "Asking")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Vec<String>>,
+    /// ask: how many others are asked in a round [default: 10, or all there are]
+    #[arg(long, value_name = "B", help_heading = "Asking", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<usize>,
+
     /// path: number of values of lambda [default: 50]
     #[arg(long, value_name = "N", help_heading = "Path", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -253,7 +262,7 @@ pub struct RawConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<PathBuf>,
 
-    /// Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance]
+    /// Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100]
     #[arg(long, value_name = "N", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
@@ -323,7 +332,8 @@ pub struct RawConfig {
     #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
-    /// pdmm: weight of the Bregman terms [default: rho]
+    /// pdmm: weight of the Bregman terms [default: rho]; ask: step of an answer [default: one that never diverges], or with
+    /// --model what the rows of the other weigh against staying close [default: 1]
     #[arg(long, value_name = "NUMBER", help_heading = "Solvers that exchange messages", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,

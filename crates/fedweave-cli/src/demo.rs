@@ -52,7 +52,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
     writer.write_bytes("stations.csv.gz", STATIONS)?;
     writer.write_parameters(&fit.input.features, &fit.input.names, &fit.parameters)?;
     writer.write_json("summary.json", &compared.summary())?;
-    writer.write_json("encoding.json", &Model::of(&fit))?;
+    writer.write_json("encoding.json", &Model::of(&fit.loss, &fit.input))?;
     story::write_report(&writer, &page)?;
     writer.finish()?;
     say(&words(&fit, &compared, &args.out))?;

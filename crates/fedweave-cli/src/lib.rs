@@ -1,5 +1,6 @@
 //! The command line: arguments, progress, exit codes; nothing else. A library, so that other programs may offer it too.
 
+mod ask;
 mod audit_log;
 mod bench;
 mod certs;
@@ -76,6 +77,9 @@ enum Command {
     /// Local-only, one global model, networked, shuffled graph: errors on held-out rows
     #[command(after_help = compare::EXAMPLES)]
     Compare(Box<config::RawConfig>),
+    /// Without a graph: nodes ask others, drawn at random, and learn from those whose answers help
+    #[command(after_help = ask::EXAMPLES)]
+    Ask(Box<config::RawConfig>),
     /// Predict rows of another file with the models of a run directory
     #[command(after_help = "Example:\n  fedweave predict run new.csv --out predictions.csv")]
     Predict(predict::PredictArgs),
@@ -144,6 +148,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Fit(raw) => fit::run(*raw),
         Command::Path(raw) => path::run(*raw),
         Command::Compare(raw) => compare::run(*raw),
+        Command::Ask(raw) => ask::run(*raw),
         Command::Predict(args) => predict::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => graph::run(&command),

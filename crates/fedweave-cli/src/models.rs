@@ -1,5 +1,6 @@
 //! `fedweave fit --model`: models of any class, coupled by what they predict on public rows.
 
+mod ask;
 mod choose;
 mod federated;
 mod file;
@@ -26,9 +27,11 @@ use crate::{Exit, say};
 use choose::Chosen;
 use plan::ModelPlan;
 
+pub use ask::by_fits;
 pub use federated::{Federated, Found};
 pub use file::{ModelFile, predict};
 pub use plan::{refuse_foreign_flags, refuse_model_flags};
+pub use story::error_name;
 
 /// What `encoding.json` says of such a run instead of a loss.
 pub const LOSS: &str = "models";
@@ -130,7 +133,10 @@ fn fit(plan: ModelPlan) -> Result<ModelFit> {
     Ok(ModelFit {
         train: errors(&relax, &training.scaled, task, &input)?,
         rows_trained: training.scaled.len(),
-        models: file::ModelFile::of(&relax, &input, task, &specs, training.scaling),
+        models: {
+            let models = specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
+            file::ModelFile::of(models, &input, task, training.scaling)
+        },
         public: training.source,
         seconds: started.elapsed().as_secs_f64(),
         plan,
@@ -221,11 +227,15 @@ impl Training {
 
 /// Mean squared errors, or shares of wrong classes.
 fn errors(relax: &Relax, rows: &Dataset, task: Task, input: &Input) -> Result<Errors> {
-    let by = match task {
+    Ok(Errors { by_node: relax.errors(rows, measure(task)).map_err(|e| named(e, input))? })
+}
+
+/// What an error is.
+fn measure(task: Task) -> Discrepancy {
+    match task {
         Task::Regression => Discrepancy::Squared,
         Task::Classification { .. } => Discrepancy::Misclassified,
-    };
-    Ok(Errors { by_node: relax.errors(rows, by).map_err(|e| named(e, input))? })
+    }
 }
 
 /// Errors of a node with its name.
@@ -237,8 +247,8 @@ fn named(error: Error, input: &Input) -> anyhow::Error {
     }
 }
 
-/// What a command line without `--model` must not say.
-fn refuse(flags: &[(&str, bool)], why: &str) -> Result<()> {
+/// What a command line must not say, and why.
+pub fn refuse(flags: &[(&str, bool)], why: &str) -> Result<()> {
     match flags.iter().find(|(_, given)| *given) {
         Some((flag, _)) => bail!("{flag} {why}"),
         None => Ok(()),

@@ -63,6 +63,13 @@ impl Plan {
         Plan::one_fit(raw, Command::Path)
     }
 
+    /// Checks the settings of `ask`, but for those that say how to ask.
+    pub fn ask(raw: RawConfig) -> Result<Plan> {
+        ensure!(raw.loss.as_deref() != Some("point"), "an answer is judged by a target; the point loss has none");
+        refuse_path_flags(&raw)?;
+        Plan::one_fit(raw, Command::Ask)
+    }
+
     fn one_fit(raw: RawConfig, command: Command) -> Result<Plan> {
         ensure!(raw.splits.is_none(), "--splits belongs to `fedweave compare`");
         ensure!(
@@ -86,6 +93,7 @@ impl Plan {
     fn new(raw: RawConfig, command: Command) -> Result<Plan> {
         let compare = command == Command::Compare;
         crate::models::refuse_model_flags(&raw)?;
+        refuse_ask_flags(&raw)?;
         let family = family(raw.loss.as_deref().unwrap_or("squared"), &raw)?;
         let point = family == Family::Point;
         let intercept = !raw.no_intercept && !point;
@@ -139,10 +147,7 @@ impl Plan {
             bail!("--solver {name} belongs to `fedweave fit`");
         }
         ensure!(plan.splits > 0, "--splits must be at least 1");
-        ensure!(
-            plan.raw.threads.is_none_or(|t| (1..=1024).contains(&t)),
-            "--threads must be at least 1 and at most 1024"
-        );
+        check_threads(&plan.raw)?;
         penalty_name(&plan.raw)?;
         Ok(plan)
     }
@@ -246,6 +251,7 @@ enum Command {
     Fit,
     Compare,
     Path,
+    Ask,
 }
 
 pub fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
@@ -260,6 +266,19 @@ pub fn refuse_path_flags(raw: &RawConfig) -> Result<()> {
         Some((flag, _)) => bail!("{flag} belongs to `fedweave path`"),
         None => Ok(()),
     }
+}
+
+/// A number of threads that a machine can have.
+pub fn check_threads(raw: &RawConfig) -> Result<()> {
+    ensure!(raw.threads.is_none_or(|t| (1..=1024).contains(&t)), "--threads must be at least 1 and at most 1024");
+    Ok(())
+}
+
+/// Flags that mean nothing where nobody asks.
+pub fn refuse_ask_flags(raw: &RawConfig) -> Result<()> {
+    ensure!(raw.asker.is_none(), "--asker belongs to `fedweave ask`");
+    ensure!(raw.candidates.is_none(), "--candidates belongs to `fedweave ask`");
+    Ok(())
 }
 
 fn plain_penalty(name: &str) -> Result<Box<dyn Penalty>> {

@@ -8,11 +8,10 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::dot;
-use fedweave_io::{Encoding, load_rows, read_json, read_parameters};
+use fedweave_io::{Encoding, Input, load_rows, read_json, read_parameters};
 use serde::{Deserialize, Serialize};
 
 use crate::Exit;
-use crate::fit::Fit;
 use crate::models;
 use crate::story::loss_name;
 
@@ -38,13 +37,13 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn of(fit: &Fit) -> Self {
-        let loss = match &fit.loss {
+    pub fn of(loss: &LossSpec, input: &Input) -> Self {
+        let loss = match loss {
             LossSpec::Same(Family::Multinomial { .. }) => "multinomial".into(),
             other => loss_name(other),
         };
-        let negative = if fit.input.data.y().contains(&-1.0) { "-1" } else { "0" };
-        Model { loss, labels: [negative.into(), "1".into()], encoding: fit.input.encoding.clone() }
+        let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
+        Model { loss, labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
     }
 
     /// Header and values of the prediction for scores `s`.

@@ -116,6 +116,20 @@ impl Counter {
         Counter { bar }
     }
 
+    /// A bar over `total` short pieces of work.
+    pub fn over(what: &str, total: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} · {elapsed} · {eta} left");
+        bar.set_style(style.expect("a fixed template").progress_chars("=> "));
+        bar.set_prefix(what.to_owned());
+        Counter { bar }
+    }
+
+    /// One piece is done.
+    pub fn next(&self) {
+        self.bar.inc(1);
+    }
+
     /// Called at every check of a solver.
     pub fn see(&self) -> Watch {
         self.bar.tick();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use fedweave::graph::Graph;
 use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossSpec};
 use fedweave::solve::{RoundRecord, Status};
@@ -174,7 +175,7 @@ pub fn write_run(fit: &Fit, writer: RunWriter) -> Result<PathBuf> {
 /// Writes models, clusters, history and how to do it again.
 pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
     let (input, s) = (&fit.input, &fit.solution);
-    writer.write_parameters(&parameter_names(fit), &input.names, &fit.parameters)?;
+    writer.write_parameters(&parameter_names(&fit.loss, &fit.input), &input.names, &fit.parameters)?;
     let cluster: Vec<usize> = (0..input.names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
     writer.write_clusters(&input.names, &cluster)?;
     let mut header = vec![
@@ -210,7 +211,7 @@ pub fn write_models(fit: &Fit, writer: &RunWriter) -> Result<()> {
         });
         writer.write_csv("lambda.csv", &["lambda", "train_error", "validation_error", "standard_error"], rows)?;
     }
-    writer.write_json("encoding.json", &Model::of(fit))?;
+    writer.write_json("encoding.json", &Model::of(&fit.loss, &fit.input))?;
     writer.write_text("config.toml", &fit.plan.raw.to_toml()?)?;
     Ok(())
 }
@@ -223,14 +224,14 @@ pub fn write_report(writer: &RunWriter, report: &Report) -> Result<()> {
 }
 
 /// Names of the parameters of a node; several classes have one set each.
-fn parameter_names(fit: &Fit) -> Vec<String> {
-    match fit.loss {
+pub fn parameter_names(loss: &LossSpec, input: &Input) -> Vec<String> {
+    match loss {
         LossSpec::Same(Family::Multinomial { .. }) => {
             let of_class =
-                |class: &String| fit.input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
-            fit.input.classes.iter().flat_map(of_class).collect()
+                |class: &String| input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
+            input.classes.iter().flat_map(of_class).collect()
         }
-        _ => fit.input.features.clone(),
+        _ => input.features.clone(),
     }
 }
 
@@ -278,6 +279,7 @@ pub fn report_of(fit: &Fit) -> Report {
     draw(
         &mut report,
         input,
+        &input.graph,
         |i| report::Node {
             cluster: Some(fit.clusters.partition.part(i)),
             train_error: fit.train.by_node[i],
@@ -301,7 +303,13 @@ pub fn drawing_step(n: usize) -> usize {
 }
 
 /// Puts nodes, edges and coordinates into a report, sampled if there are too many to draw.
-pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::Node, differs: impl Fn(usize) -> bool) {
+pub fn draw(
+    report: &mut Report,
+    input: &Input,
+    graph: &Graph,
+    node: impl Fn(usize) -> report::Node,
+    differs: impl Fn(usize) -> bool,
+) {
     let n = input.names.len();
     let step = drawing_step(n);
     if step > 1 {
@@ -329,11 +337,11 @@ pub fn draw(report: &mut Report, input: &Input, node: impl Fn(usize) -> report::
             report::Node { name: input.names[i].clone(), rows: input.data.rows(i).len(), x, y, ..node(i) }
         })
         .collect();
-    report.edges = (0..input.graph.edges())
+    report.edges = (0..graph.edges())
         .filter_map(|e| {
-            let (i, j) = input.graph.nodes_of(e);
+            let (i, j) = graph.nodes_of(e);
             let drawn = i % step == 0 && j % step == 0;
-            drawn.then(|| report::Edge { i: i / step, j: j / step, weight: input.graph.weight(e), differs: differs(e) })
+            drawn.then(|| report::Edge { i: i / step, j: j / step, weight: graph.weight(e), differs: differs(e) })
         })
         .collect();
 }
@@ -351,7 +359,7 @@ fn what(fit: &Fit) -> report::What {
         rows: fit.rows_trained,
         rows_held_out: fit.held_out.as_ref().map_or(0, |h| h.split.part.iter().filter(|p| **p != Part::Train).count()),
         refitted: fit.tuning.is_some(),
-        features: parameter_names(fit),
+        features: parameter_names(&fit.loss, &fit.input),
         target: fit.plan.raw.target.clone(),
         split: split_words(fit.plan.split.as_ref(), fit.plan.raw.split_by.as_deref()),
     }
@@ -425,6 +433,19 @@ pub fn notices(input: &Input) -> Vec<String> {
         usize::from(edges > 0 && pieces > 1),
         format!("the graph has {pieces} components; nothing is shared between them"),
     );
+    all.extend(row_notices(input));
+    all
+}
+
+/// Those about rows and cells alone.
+pub fn row_notices(input: &Input) -> Vec<String> {
+    let n = &input.notices;
+    let mut all = Vec::new();
+    let mut say = |count: usize, text: String| {
+        if count > 0 {
+            all.push(text);
+        }
+    };
     say(n.rows_dropped, format!("{} row(s) with missing values were dropped", n.rows_dropped));
     say(
         n.cells_filled,

@@ -36,8 +36,8 @@ pub use error::ReportError;
 pub use figure::{Curve, Figure, Panel};
 pub use path::{Path, PathPoint};
 pub use report::{
-    Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Method, MethodKind, Node, Outcome, Report,
-    Status, Step, What,
+    Asking, Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Lesson, Method, MethodKind, Node,
+    Outcome, Report, Status, Step, What,
 };
 
 /// Writes the report as one HTML page.

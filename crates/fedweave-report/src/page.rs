@@ -6,7 +6,7 @@ use crate::network::{self, Network};
 use crate::number::{count, plural, short};
 use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
-use crate::tables::{self, Bar, Compared, Legend, Models, Nodes};
+use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes};
 use crate::words::{self, Certificate, Fact};
 use crate::{ReportError, curves, data};
 use minijinja::syntax::SyntaxConfig;
@@ -49,6 +49,7 @@ struct Page<'a> {
     comparison: Option<Compared>,
     models: Option<Models>,
     nodes: Option<Nodes>,
+    lessons: Option<Vec<LessonRow>>,
     certificate: Certificate,
     setup: Vec<(&'static str, String)>,
     data: String,
@@ -95,7 +96,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         status: words::status(&report.outcome),
         converged: matches!(report.outcome.status, Status::Converged | Status::Finished),
         facts: words::facts(report),
-        diagnosis: diagnose(&Errors::from(&report.outcome)),
+        diagnosis: diagnosis(report),
         errors: tables::error_bars(&report.outcome),
         legend: tables::legend(report, &colours),
         modes: modes(report, &colours),
@@ -109,12 +110,22 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         comparison: report.comparison.as_ref().and_then(tables::compared),
         models: tables::models(report, &colours),
         nodes: tables::nodes(report, &colours),
+        lessons: report.asking.as_ref().map(tables::lessons),
         certificate: words::certificate(&report.outcome),
         setup: setup(report),
         data,
         style: STYLE,
         script: SCRIPT,
     })
+}
+
+/// Advice speaks of lambda and the graph: there is none where nodes asked.
+fn diagnosis(report: &Report) -> Diagnosis {
+    let mut diagnosis = diagnose(&Errors::from(&report.outcome));
+    if report.asking.is_some() {
+        diagnosis.advice.clear();
+    }
+    diagnosis
 }
 
 /// The ways to colour that the data allow; the first is shown first.
@@ -165,7 +176,7 @@ fn setup(report: &Report) -> Vec<(&'static str, String)> {
         ("Models", what.models.clone().unwrap_or_default()),
         ("Loss", what.loss.clone()),
         ("Penalty", what.penalty.clone()),
-        ("λ", short(what.lambda)),
+        ("λ", if report.asking.is_some() { String::new() } else { short(what.lambda) }),
         ("Solver", what.solver.clone()),
         ("Tolerance", if finished { String::new() } else { short(report.outcome.tolerance) }),
         ("Data", report.sources.join(" · ")),

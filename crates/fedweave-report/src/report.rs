@@ -40,6 +40,9 @@ pub struct Report {
     pub lambda_curve: Option<LambdaCurve>,
     /// The networked models against the alternatives, if they were compared.
     pub comparison: Option<Comparison>,
+    /// Who learnt from whom, where nodes asked others instead of being coupled; edges then join a node and a teacher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asking: Option<Asking>,
     /// The clusters and errors along a grid of lambda, if the whole path was fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -201,6 +204,31 @@ pub struct Cluster {
     /// The common model.
     #[serde(deserialize_with = "nans_if_null")]
     pub model: Vec<f64>,
+}
+
+/// How nodes asked, and what they learnt from whom.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asking {
+    /// How many others a node asked in a round.
+    pub candidates: usize,
+    /// How many rounds there were.
+    pub rounds: usize,
+    /// One for every node that asked.
+    pub lessons: Vec<Lesson>,
+}
+
+/// What one node learnt from whom.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lesson {
+    /// The name of the node that asked.
+    pub node: String,
+    /// By how much all answers together lowered the loss on its own rows.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub reward: f64,
+    /// The names of those it learnt from and their shares of the rounds, best first.
+    pub teachers: Vec<(String, f64)>,
 }
 
 /// One entry of the solver's history.

@@ -2,7 +2,7 @@
 
 use crate::network::COLOURS;
 use crate::number::{count, percent, short};
-use crate::report::{Comparison, Method, MethodKind, Node, Outcome, Report};
+use crate::report::{Asking, Comparison, Lesson, Method, MethodKind, Node, Outcome, Report};
 use serde::Serialize;
 
 /// A horizontal bar; lengths in percent of the widest.
@@ -257,6 +257,34 @@ fn cell(key: &str, value: Option<f64>) -> String {
     }
 }
 
+/// From whom a node learnt, in words.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LessonRow {
+    pub(crate) node: String,
+    pub(crate) reward: String,
+    pub(crate) teachers: String,
+}
+
+const TEACHERS_NAMED: usize = 5;
+
+/// A row for every node that asked.
+pub(crate) fn lessons(asking: &Asking) -> Vec<LessonRow> {
+    let teachers = |all: &[(String, f64)]| {
+        let mut words: Vec<String> =
+            all.iter().take(TEACHERS_NAMED).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+        if all.len() > TEACHERS_NAMED {
+            words.push(format!("{} more", count(all.len() - TEACHERS_NAMED)));
+        }
+        words.join(", ")
+    };
+    let row = |lesson: &Lesson| LessonRow {
+        node: lesson.node.clone(),
+        reward: short(lesson.reward),
+        teachers: teachers(&lesson.teachers),
+    };
+    asking.lessons.iter().map(row).collect()
+}
+
 /// The legend of the clusters.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Legend {
@@ -295,6 +323,17 @@ fn grey_legend(report: &Report, colours: &[usize]) -> Option<Legend> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_teachers_are_named_and_the_others_counted() {
+        let teachers = ["b", "c", "d", "e", "f", "g", "h"].map(|name| (name.to_owned(), 0.25));
+        let lesson = Lesson { node: "a".into(), reward: 1.5, teachers: teachers.to_vec() };
+        let few = Lesson { teachers: teachers[..1].to_vec(), ..lesson.clone() };
+        let rows = lessons(&Asking { lessons: vec![lesson, few], ..Asking::default() });
+        let one = format!("b {}", percent(0.25));
+        assert!(rows[0].teachers.starts_with(&one) && rows[0].teachers.ends_with(", 2 more"), "{}", rows[0].teachers);
+        assert_eq!((rows[1].teachers.as_str(), rows[1].node.as_str()), (one.as_str(), "a"));
+    }
     use crate::report::Cluster;
 
     #[test]

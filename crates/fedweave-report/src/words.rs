@@ -41,6 +41,17 @@ pub(crate) fn lead(report: &Report) -> String {
     };
     let size = plural(what.dim, "parameter");
     let rows = plural(what.rows, "row");
+    if let Some(asking) = &report.asking {
+        let kind = what.models.clone().unwrap_or_else(|| format!("{size}, {} loss", what.loss));
+        return format!(
+            "Personal models{target} ({kind}) for {} of {} nodes with {rows}, without a graph: in each of {} a node asked {} and \
+             took the answer that helped most on its own rows.",
+            count(asking.lessons.len()),
+            count(what.nodes),
+            plural(asking.rounds, "round"),
+            plural(asking.candidates, "other"),
+        );
+    }
     if let Some(classes) = &what.models {
         return format!("{models} ({classes}), fitted to {rows} and {coupling}.");
     }
@@ -80,7 +91,7 @@ pub(crate) fn facts(report: &Report) -> Vec<Fact> {
         clusters_fact(report),
         validation_fact(&report.outcome),
         train_fact(&report.outcome),
-        Some(optimality_fact(&report.outcome)),
+        report.asking.is_none().then(|| optimality_fact(&report.outcome)),
         Some(effort_fact(report)),
     ];
     facts.into_iter().flatten().collect()
@@ -235,11 +246,19 @@ mod tests {
             target: Some("temperature".into()),
             ..Default::default()
         };
-        let report = Report { what, ..Report::default() };
+        let mut report = Report { what, ..Report::default() };
         assert_eq!(
             lead(&report),
             "A personal model of temperature for each of 207 nodes, 6 parameters each, fitted to 2,070 rows with the squared \
              loss and coupled along 560 edges by the norm2 penalty with λ = 0.1."
         );
+        let lessons = vec![crate::Lesson::default(); 3];
+        report.asking = Some(crate::Asking { candidates: 20, rounds: 100, lessons });
+        assert_eq!(
+            lead(&report),
+            "Personal models of temperature (6 parameters, squared loss) for 3 of 207 nodes with 2,070 rows, without a graph: in \
+             each of 100 rounds a node asked 20 others and took the answer that helped most on its own rows."
+        );
+        assert!(facts(&report).iter().all(|fact| fact.label != "Objective"));
     }
 }

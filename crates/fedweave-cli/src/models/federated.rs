@@ -120,7 +120,8 @@ impl Federated {
         let mut last = self.training.look(&relax, None, self.task, &self.input)?;
         (last.number, last.messages, last.bytes) = (found.rounds as usize, found.messages, found.bytes);
         let train = errors(&relax, &self.training.scaled, self.task, &self.input)?;
-        let models = ModelFile::of(&relax, &self.input, self.task, &self.specs, self.training.scaling);
+        let fitted = self.specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
+        let models = ModelFile::of(fitted, &self.input, self.task, self.training.scaling);
         drop(relax);
         let fit = ModelFit {
             train,

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fedweave::matrix::Rows;
-use fedweave::model::relax::Relax;
 use fedweave::model::{Fitted, MODELS_VERSION, ModelSpec, Task};
 use fedweave::scaling::Scaling;
 use fedweave_io::{Encoding, Input, load_rows, read_json};
@@ -38,9 +37,15 @@ struct NodeModel {
 }
 
 impl ModelFile {
-    pub fn of(relax: &Relax, input: &Input, task: Task, specs: &[ModelSpec], scaling: Option<Scaling>) -> Self {
-        let node = |i: usize| (input.names[i].clone(), specs[i].clone(), relax.model(i).fitted());
-        Self::new(task, input.features.clone(), scaling, (0..input.names.len()).map(node))
+    /// Models of some nodes.
+    pub fn of(
+        models: impl Iterator<Item = (usize, ModelSpec, Option<Fitted>)>,
+        input: &Input,
+        task: Task,
+        scaling: Option<Scaling>,
+    ) -> Self {
+        let named = models.map(|(i, spec, fitted)| (input.names[i].clone(), spec, fitted));
+        Self::new(task, input.features.clone(), scaling, named)
     }
 
     /// Nodes by name, with their classes and models.

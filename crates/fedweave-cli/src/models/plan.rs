@@ -122,6 +122,8 @@ fn read_models(path: &Path, node: &str, input: &Input, task: Task) -> Result<Has
 /// Flags that mean nothing with `--model`.
 pub fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
     plan::refuse_path_flags(raw)?;
+    plan::refuse_ask_flags(raw)?;
+    plan::check_threads(raw)?;
     if let Some(Models::Count(k)) = raw.models {
         bail!("--models {k}: give a table with columns node, model, options; a number belongs to --solver ifca");
     }
@@ -188,6 +190,6 @@ pub fn refuse_model_flags(raw: &RawConfig) -> Result<()> {
             ("--row-weights", raw.row_weights.is_some()),
             ("--distil", raw.distil.is_some()),
         ],
-        "belongs to `fedweave fit --model` and `fedweave up --model`",
+        "belongs to `fedweave fit --model`, `fedweave ask --model` or `fedweave up --model`",
     )
 }

@@ -23,7 +23,7 @@ struct Gain {
     local: Option<(f64, f64)>,
 }
 
-fn error_name(task: Task) -> &'static str {
+pub fn error_name(task: Task) -> &'static str {
     match task {
         Task::Regression => "mean squared error",
         Task::Classification { .. } => "share of wrong classes",
@@ -227,7 +227,7 @@ fn report_of(fit: &ModelFit) -> Report {
         local_error: held.and_then(|h| h.local.by_node[i]),
         ..Default::default()
     };
-    draw(&mut report, input, node, |_| true);
+    draw(&mut report, input, &input.graph, node, |_| true);
     report
 }
 

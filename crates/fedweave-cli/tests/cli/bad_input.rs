@@ -11,7 +11,7 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// `FIT`, `LOGISTIC`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
+/// `FIT`, `LOGISTIC`, `ASK`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
 fn case(name: &'static str, command: &'static str, says: &'static [&'static str]) -> Case {
     Case { name, files: Vec::new(), prepare: |_| {}, command, says }
 }
@@ -42,10 +42,11 @@ impl Case {
         let shorthands = [
             ("FIT", "fit nodes.csv --edges edges.csv --target y --lambda 1"),
             ("LOGISTIC", "fit labels.csv --edges edges.csv --target y --loss logistic --lambda 1"),
+            ("ASK", "ask nodes.csv --target y"),
             ("COMPARE", "compare nodes.csv --edges edges.csv --target y"),
         ];
         let full = shorthands.iter().fold(self.command.to_owned(), |text, (short, long)| text.replace(short, long));
-        let writes_runs = full.starts_with("fit ") || full.starts_with("compare ");
+        let writes_runs = full.starts_with("fit ") || full.starts_with("ask ") || full.starts_with("compare ");
         if writes_runs && !full.contains("--out") { full + " --out run" } else { full }
     }
 
@@ -87,6 +88,42 @@ fn refuse(cases: Vec<Case>) {
         }
     }
     assert!(failed.is_empty(), "{failed}");
+}
+
+#[test]
+fn questions_that_cannot_be_asked() {
+    refuse(vec![
+        case("unknown asker", "ASK --asker zed", &["--asker zed", "no such node", "there are 4", "`a`"]),
+        case("more candidates than others", "ASK --candidates 4", &["--candidates 4", "at most 3"]),
+        case("no candidates", "ASK --candidates 0", &["--candidates 0", "at least 1"]),
+        case("nobody to ask", "ASK", &["one node, `a`", "nobody to ask"]).nodes("node,x1,y\na,1,2\na,2,1\n"),
+        case(
+            "a node without rows",
+            "ASK --node-info places.csv --by lat,lon",
+            &["node `d` has no rows", "leave it out"],
+        )
+        .nodes("node,x1,y\na,1,2\nb,2,1\nc,3,1\n"),
+        case("no rounds", "ASK --rounds 0", &["--rounds 0", "at least 1"]),
+        case("eta zero", "ASK --eta 0", &["--eta 0", "positive"]),
+        case("eta negative, any model", "ASK --model tree --eta -1", &["--eta -1", "positive"]),
+        case("eta not a number", "ASK --eta nan", &["--eta", "positive"]),
+        case("eta too large", "ASK --eta 1e150", &["--eta", "node `a`", "smaller"]),
+        case("eta unknown", "ASK --loss absolute", &["--eta", "smoothness", "give one"]),
+        case("labels", "ASK --loss logistic", &["nodes.csv:2:", "logistic"]),
+        case("one class", "ASK --model tree --task classification", &["nodes.csv", "`y`", "single class"])
+            .nodes("node,x1,y\na,1,2\nb,2,2\n"),
+        case("model of another task", "ASK --model logistic", &["--model", "regression"]),
+        case("threads", "ASK --threads 1000000", &["--threads", "at most 1024"]),
+        case("threads of models", "FIT --model tree --threads 0", &["--threads", "at least 1"]),
+        case("no target", "ask nodes.csv", &["--target"]),
+        case("positions", "ask nodes.csv --loss point", &["point", "target"]),
+        case("a graph", "ASK --edges edges.csv", &["--edges", "no graph"]),
+        case("a coupling", "ASK --lambda 1", &["--lambda", "leave it out"]),
+        case("different models", "ASK --model tree --models m.csv", &["--models", "one kind"]),
+        case("a path", "ASK --count 3", &["--count belongs to"]),
+        case("fit does not ask", "FIT --candidates 3", &["--candidates belongs to `fedweave ask`"]),
+        case("models do not ask", "FIT --model tree --asker a", &["--asker belongs to `fedweave ask`"]),
+    ]);
 }
 
 #[test]

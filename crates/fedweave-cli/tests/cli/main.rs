@@ -1,5 +1,6 @@
 //! The program as its users meet it: the real binary, in a temporary folder.
 
+mod ask;
 mod bad_input;
 mod bench;
 mod extremes;

@@ -30,10 +30,7 @@ impl<M: LocalModel + Clone + 'static> Retrain<M> {
         if !(eta > 0.0 && eta.is_finite()) {
             return Err(Error::Parameter { name: "learning rate", value: eta, needs: "positive and finite" });
         }
-        if test.x().cols() != data.dim() {
-            let (expected, found) = (data.dim(), test.x().cols());
-            return Err(Error::Size { what: "features of the test rows", expected, found });
-        }
+        check_test(&test, data.dim())?;
         let site = |node: usize| {
             let x = Rows::new(data.dim(), data.features(node));
             Site::new(blank.task(), x, data.labels(node), data.weights(node), Box::new(blank.clone()))
@@ -43,12 +40,26 @@ impl<M: LocalModel + Clone + 'static> Retrain<M> {
         Ok(Retrain { sites, test, eta, discrepancy, class: PhantomData })
     }
 
+    /// From now on the test rows are these, of another node that asks.
+    pub fn ask_about(&mut self, test: PublicRows) -> Result<()> {
+        check_test(&test, self.test.x().cols())?;
+        self.test = test;
+        Ok(())
+    }
+
     /// What node `own` can do alone: `model` fitted to its own rows, to start from.
     pub fn start(&self, own: usize, mut model: M) -> Result<M> {
         self.sites[own]
             .teach(&mut model, 1.0, &[], &mut Buffers::default())
             .map_err(|e| Error::Fit { node: own, source: e })?;
         Ok(model)
+    }
+}
+
+fn check_test(test: &PublicRows, expected: usize) -> Result<()> {
+    match test.x().cols() {
+        found if found == expected => Ok(()),
+        found => Err(Error::Size { what: "features of the test rows", expected, found }),
     }
 }
 
