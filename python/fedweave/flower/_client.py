@@ -12,7 +12,7 @@ from flwr.clientapp import ClientApp
 from .. import _engine
 from .._checks import number, one_of
 from .._nodes import name_of
-from .._task import Task
+from .._task import Rows, Task
 from ..errors import FedweaveError, ParameterError
 from ._wire import ARRAYS, CONFIG, DESCRIBE, METRICS, MODEL, PROX, Ask, arrays_of, pack, record_of
 
@@ -56,15 +56,15 @@ class LocalLoss:
             raise FedweaveError(f"y: the {loss} loss needs labels, one per row of X")
         columns = [None if c is None else np.ascontiguousarray(c, dtype=np.float64).reshape(-1) for c in (y, sample_weight)]
         none = np.zeros(0, dtype=np.int64)
+        intercept = bool(fit_intercept) and loss != "point"
         task = Task(
-            x, *columns, np.zeros(len(x), dtype=np.int64), 1, none, none, np.zeros(0),
+            Rows(x, *columns, np.zeros(len(x), dtype=np.int64), 1, none, none, np.zeros(0), intercept),
             loss=one_of("loss", loss, LOSSES),
             huber_delta=number("huber_delta", huber_delta, 0.0, strict=True),
             quantile=number("quantile", quantile, 0.0, strict=True),
             classes=int(number("classes", classes, 0)),
-            intercept=bool(fit_intercept) and loss != "point",
             ridge=number("ridge", ridge, 0.0),
-        )  # fmt: skip
+        )
         self.engine = _engine.LocalLoss(task)
         self.dim = self.engine.dim
 

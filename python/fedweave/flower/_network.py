@@ -12,7 +12,7 @@ from .._base import PENALTIES
 from .._checks import number, one_of
 from .._graphs import edges_of, knn
 from .._network import Network, _ends, _places, network
-from .._task import Task
+from .._task import Rows, Task
 from ..errors import GraphError, ParameterError
 
 
@@ -40,10 +40,8 @@ class ServerNetwork:
     def coupling(self, dim: int) -> Coupling:
         """The edges, for models of `dim` parameters."""
         net, none = self._net, np.zeros(0, dtype=np.int64)
-        task = Task(
-            np.zeros((0, dim)), None, None, none, len(net.names), net.heads, net.tails, net.weights,
-            penalty=self.penalty, penalty_matrix=self.matrix, intercept=False, lam=self.lam,
-        )  # fmt: skip
+        rows = Rows(np.zeros((0, dim)), None, None, none, len(net.names), net.heads, net.tails, net.weights)
+        task = Task(rows, penalty=self.penalty, penalty_matrix=self.matrix, lam=self.lam)
         return Coupling(_engine.Coupling(task), len(net.names), dim, self.lam, self.penalty)
 
 
