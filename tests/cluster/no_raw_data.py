@@ -21,12 +21,13 @@ from pathlib import Path
 from common import fedweave
 
 NODES, DIM, ROWS, ROUNDS = 8, 5, 6, 400
-# Chance finds fewer than 0.3 four-byte numbers in such a run: more than 3 are as good as impossible.
-CHANCE_MAX = 3
+# Seeds of the data. Chance finds a four-byte number once in several runs of a million bytes (checksums differ from run to run), a leak in
+# every run: only if nothing else was found, other data have another try, and they must show nothing.
+SEEDS = (7, 8)
 
 
-def write_data(folder):
-    draw = random.Random(7)
+def write_data(folder, seed):
+    draw = random.Random(seed)
     cells = []
 
     def cell(size):
@@ -93,12 +94,6 @@ def search(work, out, cells, answers, own):
     leaks = [(p.name, leak) for p in files for leak in found_in(p.read_bytes(), cells)]
     leaks += [("metrics", leak) for leak in found_in(b"".join(answers), cells)]
     total = sum(p.stat().st_size for p in files)
-    # Four bytes occur by chance: once in several runs of a million bytes (checksums differ from run to run). A leak of rows as
-    # 4-byte numbers would show many of the cells, not a few.
-    short = [leak for leak in leaks if leak[1][1].startswith("4 bytes")]
-    if len(short) <= CHANCE_MAX:
-        leaks = [leak for leak in leaks if leak not in short]
-    print(f"{len(short)} by chance; " if short and len(short) <= CHANCE_MAX else "", end="")
     print(f"{len(cells)} cells, {len(files)} files, {total} bytes, {len(answers)} metrics pages: {len(leaks)} found")
     for leak in leaks[:10]:
         print("  ", leak)
@@ -123,10 +118,11 @@ def models(scratch, cells):
     return leaks
 
 
-def main():
+def run(seed):
+    """Everything once; what was found of the cells."""
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
-        cells, edges = write_data(scratch)
+        cells, edges = write_data(scratch, seed)
         work, answers, stop = scratch / "work", [], threading.Event()
         watcher = threading.Thread(target=watch_metrics, args=(work, answers, stop))
         watcher.start()
@@ -143,8 +139,17 @@ def main():
         assert sum(sent) == sum(s["bytes_sent"] for s in summaries)
         limit = 8 * DIM + 64
         print(f"{each:.1f} bytes per edge, direction and round, largest frame {max(sent)} (limit {limit})")
-        leaks += models(scratch, cells)
-        sys.exit(bool(leaks) or each > limit or max(sent) > limit)
+        assert max(each, *sent) <= limit
+        return leaks + models(scratch, cells)
+
+
+def main():
+    for seed in SEEDS:
+        leaks = run(seed)
+        if not leaks or any(not what.startswith("4 bytes") for _, (_, what) in leaks):
+            break
+        print("four bytes only: chance or not, other data tell")
+    sys.exit(bool(leaks))
 
 
 if __name__ == "__main__":

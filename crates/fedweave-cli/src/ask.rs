@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::config::RawConfig;
 use crate::fit::{HeldOut, Training, check, hold_out, refuse_runaway};
-use crate::models::{self, ModelFile, refuse};
+use crate::models::{self, ModelFile, refuse, solver_flags};
 use crate::plan::{Plan, check_threads};
 use crate::progress::{Counter, use_threads};
 use crate::trial::Trial;
@@ -151,29 +151,21 @@ impl How {
 }
 
 fn refuse_graph_flags(raw: &RawConfig) -> Result<()> {
+    let why = "does not go with `fedweave ask`, which needs no graph and has no coupling to solve for: leave it out";
+    refuse(&solver_flags(raw), why)?;
     refuse(
         &[
             ("--edges", raw.edges.is_some()),
             ("--knn", raw.knn.is_some()),
             ("--lambda", raw.lambda.is_some()),
             ("--lambda-grid", raw.lambda_grid.is_some()),
-            ("--lambda-rule", raw.lambda_rule.is_some()),
-            ("--penalty", raw.penalty.is_some()),
-            ("--solver", raw.solver.is_some()),
             ("--strict", raw.strict),
-            ("--tolerance", raw.tolerance.is_some()),
-            ("--max-iterations", raw.max_iterations.is_some()),
-            ("--time-limit", raw.time_limit.is_some()),
-            ("--objective-decrease", raw.objective_decrease.is_some()),
-            ("--step-ratio", raw.step_ratio.is_some()),
-            ("--relaxation", raw.relaxation.is_some()),
             ("--order", raw.order.is_some()),
             ("--judged-on", raw.judged_on.is_some()),
             ("--row-weights", raw.row_weights.is_some()),
             ("--distil", raw.distil.is_some()),
-            ("--resume", raw.resume.is_some()),
         ],
-        "does not go with `fedweave ask`, which needs no graph and has no coupling to solve for: leave it out",
+        why,
     )?;
     refuse(
         &[("--models", raw.models.is_some()), ("--loss-column", raw.loss_column.is_some())],

@@ -42,7 +42,7 @@ pub struct BenchArgs {
     /// Problems that belong together
     #[arg(long, value_enum)]
     set: Option<SetName>,
-    /// Problems by name, separated by commas
+    /// Problems by name, separated by commas; with --set path, paths of these
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     problems: Option<Vec<String>>,
     /// Competitors by name (the files of benches/compare/solvers), separated by commas; `fedweave` for none
@@ -79,12 +79,17 @@ pub struct Line {
 
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<Exit> {
+    let paths = args.set == Some(SetName::Path);
+    ensure!(
+        args.set.is_none() || args.problems.is_none() || paths,
+        "--problems goes with --set path only: leave out --set"
+    );
     ensure!(args.repeat > 0, "--repeat must be at least 1");
     ensure!(args.tolerance.is_none_or(|t| t > 0.0), "--tolerance must be positive");
     ensure!(args.time_limit.is_none_or(|t| t > 0.0 && t.is_finite()), "--time-limit must be positive");
     let cases = sets::cases(args);
     let places = Places::find(args)?;
-    if args.set == Some(SetName::Path) {
+    if paths {
         catch_interrupts();
         return finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat)?).map(|()| Exit::Done);
     }

@@ -247,6 +247,22 @@ fn named(error: Error, input: &Input) -> anyhow::Error {
     }
 }
 
+/// Flags of the solvers of coupled parameters, and whether they were given.
+pub fn solver_flags(raw: &RawConfig) -> [(&'static str, bool); 10] {
+    [
+        ("--penalty", raw.penalty.is_some()),
+        ("--lambda-rule", raw.lambda_rule.is_some()),
+        ("--solver", raw.solver.is_some()),
+        ("--tolerance", raw.tolerance.is_some()),
+        ("--max-iterations", raw.max_iterations.is_some()),
+        ("--time-limit", raw.time_limit.is_some()),
+        ("--objective-decrease", raw.objective_decrease.is_some()),
+        ("--step-ratio", raw.step_ratio.is_some()),
+        ("--relaxation", raw.relaxation.is_some()),
+        ("--resume", raw.resume.is_some()),
+    ]
+}
+
 /// What a command line must not say, and why.
 pub fn refuse(flags: &[(&str, bool)], why: &str) -> Result<()> {
     match flags.iter().find(|(_, given)| *given) {

@@ -10,7 +10,7 @@ use fedweave::model::{ModelSpec, Task};
 use fedweave::split::SplitSpec;
 use fedweave_io::{Input, InputSpec, Kind, Table};
 
-use super::refuse;
+use super::{refuse, solver_flags};
 use crate::config::{Lambda, Models, RawConfig};
 use crate::plan::{self, at_least, choice};
 
@@ -128,6 +128,7 @@ pub fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
         bail!("--models {k}: give a table with columns node, model, options; a number belongs to --solver ifca");
     }
     let why = "does not go with --model: models of any class are fitted by their own rules and coupled by predictions";
+    refuse(&solver_flags(raw), why)?;
     refuse(
         &[
             ("--loss", raw.loss.is_some()),
@@ -137,18 +138,8 @@ pub fn refuse_foreign_flags(raw: &RawConfig) -> Result<()> {
             ("--ridge", raw.ridge.is_some()),
             ("--no-intercept", raw.no_intercept),
             ("--node-weight", raw.node_weight.is_some()),
-            ("--penalty", raw.penalty.is_some()),
             ("--penalty-matrix", raw.penalty_matrix.is_some()),
             ("--block", raw.block.is_some()),
-            ("--lambda-rule", raw.lambda_rule.is_some()),
-            ("--solver", raw.solver.is_some()),
-            ("--tolerance", raw.tolerance.is_some()),
-            ("--max-iterations", raw.max_iterations.is_some()),
-            ("--time-limit", raw.time_limit.is_some()),
-            ("--objective-decrease", raw.objective_decrease.is_some()),
-            ("--step-ratio", raw.step_ratio.is_some()),
-            ("--relaxation", raw.relaxation.is_some()),
-            ("--resume", raw.resume.is_some()),
             ("--step", raw.step.is_some()),
             ("--batch", raw.batch.is_some()),
             ("--schedule", raw.schedule.is_some()),

@@ -36,7 +36,7 @@ pub fn run(
     let tick_every = quiet_iterations(problem);
     let mut iteration = done;
     // A start that is nearly right is hardly ever good enough, and a look costs several iterations.
-    let mut looks = !judge.has_hope();
+    let mut looks = !judge.starts_near();
     loop {
         if std::mem::replace(&mut looks, true)
             && let Some(status) = judge.look(iteration, method.sight())

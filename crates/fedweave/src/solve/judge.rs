@@ -3,9 +3,10 @@
 //! Methods offer points `(w, flow)`. The objective of the best models and the best lower bound on `min F` need not come
 //! from the same point; their difference is the certified gap.
 
-use super::newton::{Effort, averaged, minimise_fused, routed};
+mod clusters;
+
 use super::tail::Tail;
-use super::{Choice, Record, Settings, Solution, Start, Status, Watch, iteration_cost};
+use super::{Choice, Record, Settings, Solution, Status, Watch, iteration_cost};
 use crate::certificate::{self, Evidence, Kkt};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
@@ -49,27 +50,6 @@ const FAR: f64 = 30.0;
 const STEPS_MAX: usize = 2000;
 /// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
 const CHEAP: usize = 50_000_000;
-/// Looks before any fused problem where flows prove nothing, and how many times fewer models it must have.
-const EARLY: usize = 2;
-const FEWER: f64 = 4.0;
-/// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
-/// tail is left to the iterations.
-const FUSED_COST: (f64, f64) = (20.0, 800.0);
-/// It may cost as much as this many iterations and this share of those done.
-const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
-/// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
-const RIPE: f64 = 2.0;
-/// Who asks for less than this accuracy has no use for the last digits of models.
-const POLISHED: f64 = 1e-8;
-/// Models nearer than this, relatively, are equal: what is left of their difference is rounding.
-const EQUAL: f64 = 1e-9;
-/// Clusters of a similar problem are tried first if they are this many times fewer than the nodes.
-const MANY_FEWER: usize = 16;
-/// If they are the right ones, so many Newton steps show it.
-const CARRIED_STEPS: usize = 5;
-/// Fused problems are solved to this share of the tolerance.
-const FUSED_SHARE: f64 = 0.03;
-
 pub struct Judge<'a> {
     problem: &'a Problem,
     settings: &'a Settings,
@@ -97,7 +77,8 @@ pub struct Judge<'a> {
     fuses: bool,
     /// A correction is worth a try at once.
     warm: bool,
-    hopes: bool,
+    /// The start is near the solution, and only iterations bring it nearer.
+    near: bool,
     /// The last point meets the conditions of optimality, for losses with kinks.
     optimal: bool,
     /// The last suggestion for fusion, if there is anything to fuse.
@@ -129,7 +110,7 @@ impl<'a> Judge<'a> {
             next_correction: FIRST_CORRECTION,
             stiff: STIFF,
             warm: false,
-            hopes: false,
+            near: false,
             optimal: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: None,
@@ -141,12 +122,12 @@ impl<'a> Judge<'a> {
     /// The start is the solution of a similar problem: where a correction is cheap, it may be all that is needed.
     pub fn expect_little(&mut self) {
         self.warm = self.problem.loss().has_hessian() && self.problem.nodes() * self.problem.dim() <= SMALL;
-        self.hopes = !self.warm;
+        self.near = !self.warm;
     }
 
     /// The start is nearly right, but hardly good enough, and a look would cost several iterations.
-    pub fn has_hope(&self) -> bool {
-        self.hopes
+    pub fn starts_near(&self) -> bool {
+        self.near
     }
 
     /// The largest gap that the tolerance allows.
@@ -237,91 +218,6 @@ impl<'a> Judge<'a> {
         self.record(iteration, &flow, sigma, last)
     }
 
-    /// Replaces the models by their means over fused nodes where that is better: iterates tremble inside clusters, and norms
-    /// charge the first order of that. Returns the objective.
-    fn improve(&mut self, sight: &mut Sight) -> f64 {
-        let fused = self.partition(&sight.fused);
-        self.steady = fused.is_some() && fused == self.fused;
-        self.fused = fused;
-        let mean = self.fused.as_ref().map(|partition| averaged(&sight.w, partition));
-        let Some(mean) = mean else { return self.problem.objective(&sight.w) };
-        let objective = self.problem.objective(&mean);
-        // Means that are better than everything before need no comparison.
-        if objective < self.objective && self.w.is_some() {
-            sight.w = mean;
-            return objective;
-        }
-        let own = self.problem.objective(&sight.w);
-        if own <= objective || objective.is_nan() {
-            return own;
-        }
-        sight.w = mean;
-        objective
-    }
-
-    /// The nodes that these edges fuse, if fusion makes sense and there are any.
-    fn partition(&self, fused: &[bool]) -> Option<Partition> {
-        let partition = self.fuses.then(|| Partition::of_edges(self.problem.graph(), |e| fused[e]))?;
-        (partition.len() < self.problem.nodes()).then_some(partition)
-    }
-
-    /// A better point from the nodes that the flows say are fused, once they say so twice or are nearly good enough: while the
-    /// lower bound still improves by more than is allowed, no point will do, and if little is missing, a few more iterations do.
-    fn fuse(&mut self, iteration: usize, flow: &Matrix) {
-        let improved = std::mem::replace(&mut self.lower_before, self.lower);
-        let Some(partition) = &self.fused else { return };
-        let share = partition.len() as f64 / self.problem.nodes() as f64;
-        let worth = FUSED_COST.0 + FUSED_COST.1 * share;
-        let still = self.steady || self.lower - improved <= RIPE * self.allowed();
-        let ripe = match self.lower > f64::NEG_INFINITY {
-            true => still && self.tail().is_none_or(|tail| tail > worth),
-            false => self.history.len() >= EARLY && share <= 1.0 / FEWER,
-        };
-        if !(ripe || self.warm) || self.gap().is_some_and(|gap| gap <= self.allowed()) {
-            return;
-        }
-        let effort = Effort::iterations(FUSED_EFFORT.0 + FUSED_EFFORT.1 * iteration as f64);
-        let w = minimise_fused(self.problem, self.w(), partition, FUSED_SHARE * self.allowed(), effort);
-        let objective = self.problem.objective(&w);
-        if objective < self.objective {
-            self.kkt = certificate::kkt(self.problem, &w, flow, objective);
-            self.offer(w.clone(), objective);
-        }
-        if self.gap().is_none_or(|gap| gap > self.allowed()) {
-            self.route(&w, objective, flow);
-        }
-    }
-
-    /// Flows that prove that these models, the best for their partition, are the best of all, if they are.
-    fn route(&mut self, w: &Matrix, objective: f64, flow: &Matrix) {
-        let scale = w.max_row_norm();
-        let cut = |e| !self.problem.is_fused(w, e, EQUAL, scale);
-        let cut: Vec<bool> = (0..self.problem.graph().edges()).map(cut).collect();
-        let Some(flow) = routed(self.problem, w, flow, &cut) else { return };
-        let evidence = Evidence::new(self.problem, w, &flow, objective);
-        if let Some(gap) = evidence.bound().filter(|gap| objective - gap > self.lower) {
-            self.kkt = evidence.kkt();
-            self.offer_bound(&flow, objective - gap);
-        }
-    }
-
-    /// Are the clusters of the start the right ones? Then nothing needs to be iterated.
-    pub fn carry_over(&mut self, start: &Start) -> Option<Status> {
-        let problem = self.problem;
-        let partition = start.clusters.as_ref().filter(|p| self.fuses && p.len() * MANY_FEWER <= problem.nodes())?;
-        let decrease_min = FUSED_SHARE * self.settings.tolerance * problem.objective(&start.w).abs().max(1.0);
-        let effort = Effort { iterations: FUSED_EFFORT.0, steps: CARRIED_STEPS };
-        let w = minimise_fused(problem, &start.w, partition, decrease_min, effort);
-        let objective = problem.objective(&w);
-        self.route(&w, objective, &start.u);
-        self.offer(w, objective);
-        let record = self.now(0);
-        let status = self.converged(&record)?;
-        (self.watch)(&record);
-        self.history.push(record);
-        Some(status)
-    }
-
     /// Corrects the flows, where that is the way to a bound and the time is right: it costs many iterations' work.
     fn correct(&mut self, iteration: usize, flow: &Matrix, sigma: f64, last: bool) {
         if self.gap().is_some_and(|gap| gap <= self.allowed()) {
@@ -408,16 +304,6 @@ impl<'a> Judge<'a> {
         let Some(limit) = self.settings.objective_decrease else { return false };
         let Some(before) = self.history.iter().rev().find(|r| r.iteration < record.iteration) else { return false };
         (before.objective - record.objective).abs() <= limit * record.objective.abs().max(1.0)
-    }
-
-    /// The last digits of the models: the objective is flat near its minimum, so models are less exact than the gap.
-    fn polish(&mut self) {
-        if let Some(partition) = self.fused.take().filter(|_| self.settings.tolerance <= POLISHED) {
-            let smallest = f64::EPSILON * self.objective.abs();
-            let w = minimise_fused(self.problem, self.w(), &partition, smallest, Effort::iterations(f64::INFINITY));
-            let objective = self.problem.objective(&w);
-            self.offer(w, objective);
-        }
     }
 
     pub fn solution(mut self, status: Status, iterations: usize, choice: Choice) -> Solution {
