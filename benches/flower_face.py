@@ -52,7 +52,7 @@ def ours(folder: Path, nodes: int) -> float:
 def simulation(folder: Path, nodes: int, limit: float) -> dict:
     """A run in Flower's simulation."""
     out, log = folder / "found.json", folder / "simulation.log"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(TESTS)])}
+    env = {**os.environ, "PYTHONPATH": str(TESTS)}
     command = [sys.executable, str(TESTS / "flower_simulation.py"), str(nodes), str(out)]
     with log.open("w") as stream:
         process = subprocess.Popen(command, env=env, stdout=stream, stderr=stream, start_new_session=True)

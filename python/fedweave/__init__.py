@@ -6,18 +6,23 @@ A model at every node, neighbours drawn together: `minimise sum_i L_i(w_i) + lam
     model = GTVRegressor(knn(5, by=["lat", "lon"]), node="station").fit(frame, temperature)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import errors
-from ._active import ActiveSampling
-from ._classifier import GTVClassifier, GTVClassifierCV
-from ._clustering import ConvexClustering
-from ._compare import compare
 from ._engine import version as _version
-from ._graphs import knn
-from ._path import LambdaPath
-from ._plots import plot_convergence, plot_network, plot_path
-from ._regressor import GTVRegressor, GTVRegressorCV
-from ._relax import FedRelax
-from ._table import Table
+
+if TYPE_CHECKING:
+    from ._active import ActiveSampling
+    from ._classifier import GTVClassifier, GTVClassifierCV
+    from ._clustering import ConvexClustering
+    from ._compare import compare
+    from ._graphs import knn
+    from ._path import LambdaPath
+    from ._plots import plot_convergence, plot_network, plot_path
+    from ._regressor import GTVRegressor, GTVRegressorCV
+    from ._relax import FedRelax
+    from ._table import Table
 
 __version__ = _version()
 __all__ = [
@@ -37,3 +42,33 @@ __all__ = [
     "plot_network",
     "plot_path",
 ]
+
+# Where each name lives. Imported when it is first asked for: scikit-learn takes seconds to import, and a node that runs inside
+# Flower, which starts a process for every message, never needs it.
+_HOMES = {
+    "ActiveSampling": "_active",
+    "ConvexClustering": "_clustering",
+    "FedRelax": "_relax",
+    "GTVClassifier": "_classifier",
+    "GTVClassifierCV": "_classifier",
+    "GTVRegressor": "_regressor",
+    "GTVRegressorCV": "_regressor",
+    "LambdaPath": "_path",
+    "Table": "_table",
+    "compare": "_compare",
+    "knn": "_graphs",
+    "plot_convergence": "_plots",
+    "plot_network": "_plots",
+    "plot_path": "_plots",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

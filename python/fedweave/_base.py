@@ -19,10 +19,9 @@ from ._network import Network, network, one_node, place_rows
 from ._path import LambdaPath
 from ._progress import bar_for
 from ._table import EdgeNames, Table, edge_name
-from ._task import Rows, Task
+from ._task import PENALTIES, Rows, Task
 from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError
 
-PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic")
 SOLVERS = ("auto", "primal-dual", "newton", "newton-cg")
 ROWS_AT_ONCE = 8192
 

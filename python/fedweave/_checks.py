@@ -6,7 +6,6 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .errors import ParameterError
 
@@ -34,6 +33,8 @@ def one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
 
 def seed_of(random_state: Any) -> int:
     """A seed; `None` is 0, as on the command line."""
+    from sklearn.utils import check_random_state  # slow to import, and Flower's nodes do without
+
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral):

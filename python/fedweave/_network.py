@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from . import _engine
 from ._frames import take_apart
@@ -59,6 +58,8 @@ def one_node(graph: Any, rows: int) -> Network:
 
 def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarray]:
     """The features of rows to be predicted, and the position of the node of each, for a fitted estimator."""
+    from sklearn.utils.validation import validate_data  # slow to import, and Flower's nodes do without
+
     graph, known = getattr(estimator, "graph", None), estimator._known
     places = graph.columns if isinstance(graph, knn) else []
     X, nodes, _ = take_apart(X, nodes, None if known is None else getattr(estimator, "node", None), places)

@@ -10,6 +10,8 @@ import numpy as np
 
 from ._network import Network
 
+PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic")
+
 
 @dataclass
 class Rows:

@@ -93,7 +93,7 @@ class Deployment:
         self.folder, self.nodes = folder, nodes
         self.link, *self.ports = free_ports(1 + len(nodes))
         self.processes: list[subprocess.Popen] = []
-        path = os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
         search = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
         self.env = {**os.environ, "PATH": search, "PYTHONPATH": path, "FLWR_HOME": str(folder / "home"), "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
 

@@ -42,7 +42,7 @@ def check(found, model):
 def test_a_simulation_of_20_nodes(tmp_path):
     pytest.importorskip("ray", reason="Flower's simulation needs ray: pip install 'flwr[simulation]'")
     out = tmp_path / "found.json"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)])}
+    env = {**os.environ, "PYTHONPATH": str(HERE)}
     command = [sys.executable, str(HERE / "flower_simulation.py"), "20", str(out)]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from test_sklearn import rows
 
+import fedweave
 from fedweave import GTVRegressor
 from fedweave._progress import Bar
 
@@ -130,3 +131,18 @@ def test_the_command_is_the_command_line(tmp_path):
     missing = run("fit", str(tmp_path / "none.csv"), "--target", "y")
     assert missing.returncode == 2 and "none.csv" in missing.stderr
     assert run("nonsense").returncode == 2
+
+
+def test_a_node_inside_flower_does_not_wait_for_scikit_learn():
+    pytest.importorskip("flwr.serverapp.strategy", reason="Flower is not installed")
+    code = "import sys, fedweave.flower; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_every_name_is_found_where_it_lives():
+    for name in fedweave.__all__:
+        assert getattr(fedweave, name) is not None
+    assert set(fedweave.__all__) == set(dir(fedweave)) and set(fedweave._HOMES) | {"errors"} == set(fedweave.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'GTVRegresor'"):
+        fedweave.GTVRegresor

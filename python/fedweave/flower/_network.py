@@ -8,11 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import _engine
-from .._base import PENALTIES
 from .._checks import number, one_of
 from .._graphs import edges_of, knn
 from .._network import Network, _ends, _places, network
-from .._task import Rows, Task
+from .._task import PENALTIES, Rows, Task
 from ..errors import GraphError, ParameterError
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, MetricRecord
 from flwr.serverapp import Grid
-from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import number
 from .._table import Table, edge_name
@@ -83,5 +82,7 @@ class NetworkStrategy(Rounds):
         result.rounds, result.seconds = rounds, seconds
         log.info("\t%r", result)
         if not self.done:
+            from sklearn.exceptions import ConvergenceWarning  # slow to import, and nodes do without
+
             warnings.warn(f"stopped before the tolerance: {result!r}; raise num_rounds or tol", ConvergenceWarning, stacklevel=3)
         return result
