@@ -146,3 +146,14 @@ def test_every_name_is_found_where_it_lives():
     assert set(fedweave.__all__) == set(dir(fedweave)) and set(fedweave._HOMES) | {"errors"} == set(fedweave.__all__)
     with pytest.raises(AttributeError, match="no attribute 'GTVRegresor'"):
         fedweave.GTVRegresor
+
+
+def test_the_command_starts_the_parts_of_a_federation(tmp_path):
+    lines = [f"{node},{x},{2 * x + shift}" for node, shift in (("a", 0.0), ("b", 0.1)) for x in (0.0, 1.0, 2.0)]
+    (tmp_path / "rows.csv").write_text("node,x,y\n" + "\n".join(lines) + "\n")
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1\n")
+    words = ["up", "rows.csv", "--edges", "edges.csv", "--target", "y", "--lambda", "0.1", "--parts", "2"]
+    command = [sys.executable, "-m", "fedweave", *words, "--work", "work"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("work/part-*/state/result/parameters.csv"))) == 2

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fedweave_node::transport::RUNTIME;
 
 /// Words that start this program, as a JSON list, e.g. `["/usr/bin/python3", "-m", "fedweave"]`: for programs that offer the
-/// command line under another name.
+/// command line under another name, as the Python package does.
 const VARIABLE: &str = "FEDWEAVE_COMMAND";
 
 /// The words of the command, without the program's own name.
@@ -30,14 +30,7 @@ pub fn ourselves() -> Result<Command> {
         command.args(&words[1..]);
         return Ok(command);
     }
-    let program = std::env::current_exe().context("where is this program?")?;
-    let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
-    let mut command = Command::new(program);
-    if is_python {
-        // The command line of the Python package.
-        command.args(["-m", "fedweave"]);
-    }
-    Ok(command)
+    Ok(Command::new(std::env::current_exe().context("where is this program?")?))
 }
 
 /// The transport wants an environment variable, which only a new program can have from its start: this one replaces itself.

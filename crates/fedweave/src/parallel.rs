@@ -7,7 +7,7 @@ use rayon::prelude::*;
 pub const BLOCK: usize = 128;
 
 /// Below this many numbers, waking other threads costs more than it brings.
-const SMALL: usize = 1 << 17;
+const SMALL: usize = 1 << 13;
 
 /// Calls `f(first row, rows)` for every block of rows of length `d`. Here and below, `cost` is what a row costs, in numbers
 /// read.

@@ -95,21 +95,20 @@ pub fn invert(a: &mut [f64], k: usize, row: &mut [f64]) {
 #[inline(always)]
 fn invert_of<const K: usize>(a: &mut [f64], k: usize, row: &mut [f64]) {
     let k = known::<K>(k);
+    // Slices whose length the compiler knows.
+    let (a, row) = (&mut a[..k * k], &mut row[..k]);
     for p in 0..k {
-        let pivot = 1.0 / a[p * k + p].max(f64::MIN_POSITIVE);
-        row.copy_from_slice(&a[p * k..(p + 1) * k]);
+        row.copy_from_slice(&a[p * k..][..k]);
+        let pivot = 1.0 / row[p].max(f64::MIN_POSITIVE);
         row[p] = 1.0;
-        for i in 0..k {
-            let current = &mut a[i * k..(i + 1) * k];
-            if i == p {
-                current.copy_from_slice(row);
-                current.iter_mut().for_each(|c| *c *= pivot);
-            } else {
-                let along = current[p] * pivot;
-                current[p] = 0.0;
-                axpy(-along, row, current);
-            }
+        for i in (0..k).filter(|i| *i != p) {
+            let current = &mut a[i * k..][..k];
+            let along = -current[p] * pivot;
+            current[p] = 0.0;
+            (0..k).for_each(|j| current[j] += along * row[j]);
         }
+        let current = &mut a[p * k..][..k];
+        (0..k).for_each(|j| current[j] = row[j] * pivot);
     }
 }
 

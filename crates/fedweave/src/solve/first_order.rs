@@ -35,8 +35,8 @@ pub fn run(
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
     let tick_every = quiet_iterations(problem);
     let mut iteration = done;
-    // A start that is nearly right is hardly ever good enough, and a look costs several iterations.
-    let mut looks = !judge.starts_near();
+    // A look costs several iterations. Hardly any start is good enough, unless a correction of it may be.
+    let mut looks = !hybrid || judge.corrects_start() || settings.iterations_max == done;
     loop {
         if std::mem::replace(&mut looks, true)
             && let Some(status) = judge.look(iteration, method.sight())

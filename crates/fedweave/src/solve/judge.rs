@@ -77,8 +77,6 @@ pub struct Judge<'a> {
     fuses: bool,
     /// A correction is worth a try at once.
     warm: bool,
-    /// The start is near the solution, and only iterations bring it nearer.
-    near: bool,
     /// The last point meets the conditions of optimality, for losses with kinks.
     optimal: bool,
     /// The last suggestion for fusion, if there is anything to fuse.
@@ -110,7 +108,6 @@ impl<'a> Judge<'a> {
             next_correction: FIRST_CORRECTION,
             stiff: STIFF,
             warm: false,
-            near: false,
             optimal: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: None,
@@ -122,12 +119,11 @@ impl<'a> Judge<'a> {
     /// The start is the solution of a similar problem: where a correction is cheap, it may be all that is needed.
     pub fn expect_little(&mut self) {
         self.warm = self.problem.loss().has_hessian() && self.problem.nodes() * self.problem.dim() <= SMALL;
-        self.near = !self.warm;
     }
 
-    /// The start is nearly right, but hardly good enough, and a look would cost several iterations.
-    pub fn starts_near(&self) -> bool {
-        self.near
+    /// The start is to be corrected before anything is iterated.
+    pub fn corrects_start(&self) -> bool {
+        self.warm
     }
 
     /// The largest gap that the tolerance allows.
