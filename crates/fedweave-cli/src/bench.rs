@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::progress::{catch_interrupts, interrupted};
+use crate::progress::{catch_interrupts, interrupted, use_threads};
 use crate::{Exit, say};
 use ours::Ours;
 use places::Places;
@@ -87,6 +87,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit> {
     ensure!(args.repeat > 0, "--repeat must be at least 1");
     ensure!(args.tolerance.is_none_or(|t| t > 0.0), "--tolerance must be positive");
     ensure!(args.time_limit.is_none_or(|t| t > 0.0 && t.is_finite()), "--time-limit must be positive");
+    use_threads(None);
     let cases = sets::cases(args);
     let places = Places::find(args)?;
     if paths {

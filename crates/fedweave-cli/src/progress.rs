@@ -142,10 +142,9 @@ impl Counter {
     }
 }
 
-/// Uses this many threads from now on.
+/// Uses this many threads from now on, all cores without a number. This thread is one of them: a solver that it runs would else
+/// hand over and wait at every loop. No other thread may then be the only one to call for parallel loops.
 pub fn use_threads(threads: Option<usize>) {
-    if let Some(threads) = threads {
-        // Fails only if a pool exists already, which then has the number asked for first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    // Fails only if a pool exists already, which then has the number asked for first.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).use_current_thread().build_global();
 }

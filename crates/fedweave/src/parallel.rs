@@ -6,28 +6,36 @@ use rayon::prelude::*;
 /// Rows of one block.
 pub const BLOCK: usize = 128;
 
-/// Below this many numbers, waking other threads costs more than it brings.
-const SMALL: usize = 1 << 13;
+/// Below this many numbers, waking other threads costs more than it brings ...
+pub const ASLEEP: usize = 1 << 17;
+/// ... unless a loop like this one has just ended, and they are still awake.
+pub const AWAKE: usize = 1 << 13;
 
 /// Calls `f(first row, rows)` for every block of rows of length `d`. Here and below, `cost` is what a row costs, in numbers
 /// read.
 pub fn for_blocks(rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
-    if rows.len() < SMALL {
+    for_blocks_from(ASLEEP, rows, d, f);
+}
+
+/// The same on all cores from so many numbers on.
+pub fn for_blocks_from(many: usize, rows: &mut [f64], d: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+    if rows.len() < many {
         rows.chunks_mut(BLOCK * d).enumerate().for_each(|(b, rows)| f(b * BLOCK, rows));
     } else {
         rows.par_chunks_mut(BLOCK * d).enumerate().for_each(|(b, rows)| f(b * BLOCK, rows));
     }
 }
 
-/// Like [`for_blocks`], over two tables of the same shape.
+/// Like [`for_blocks_from`], over two tables of the same shape.
 pub fn for_blocks2(
+    many: usize,
     first: &mut [f64],
     second: &mut [f64],
     d: usize,
     cost: usize,
     f: impl Fn(usize, &mut [f64], &mut [f64]) + Sync,
 ) {
-    if first.len() / d * cost < SMALL {
+    if first.len() / d * cost < many {
         let pairs = first.chunks_mut(BLOCK * d).zip(second.chunks_mut(BLOCK * d));
         pairs.enumerate().for_each(|(b, (x, y))| f(b * BLOCK, x, y));
     } else {
@@ -56,7 +64,7 @@ pub fn sum_over_blocks<const N: usize>(
         });
         blocks.push((blocks.len() * BLOCK, cut, 0.0));
     }
-    if len / d * cost < SMALL {
+    if len / d * cost < ASLEEP {
         return blocks.into_iter().fold(0.0, |sum, (start, cut, _)| sum + f(start, cut));
     }
     blocks.par_iter_mut().for_each(|(start, cut, sum)| *sum = f(*start, cut.each_mut().map(|t| &mut **t)));
@@ -102,7 +110,7 @@ pub fn ordered_fold(
 ) -> f64 {
     let block = |b: usize| (b * BLOCK..((b + 1) * BLOCK).min(n)).map(&f).fold(start, &combine);
     let blocks = n.div_ceil(BLOCK);
-    if n * cost < SMALL {
+    if n * cost < ASLEEP {
         return (0..blocks).map(block).fold(start, &combine);
     }
     let parts: Vec<f64> = (0..blocks).into_par_iter().map(block).collect();

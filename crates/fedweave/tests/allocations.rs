@@ -17,8 +17,8 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() {
-    // Threads allocate when they start, whenever that is: let them.
-    rayon::broadcast(|_| ());
+    // This thread alone: others allocate when they start and, now and then, when they hand over work.
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global().expect("the first pool");
     for golden in common::all() {
         let (n, d, edges) = (golden.problem.nodes(), golden.problem.dim(), golden.problem.graph().edges());
         let mut method =

@@ -13,7 +13,7 @@ use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Prepared};
 use crate::matrix::Matrix;
-use crate::parallel::for_blocks2;
+use crate::parallel::{ASLEEP, for_blocks2};
 use crate::scratch::Scratch;
 use crate::solve::Method;
 
@@ -102,15 +102,22 @@ impl<'l> PFedMe<'l> {
     fn work_locally(&mut self) {
         let PFedMe { loss, options, step, nodes, tau, prepared, common, shifted, models, scratch, .. } = self;
         let (d, pull) = (loss.dim(), *step * options.penalty);
-        for_blocks2(shifted.as_mut_slice(), models.as_mut_slice(), d, d + loss.cost(), |start, shifted, models| {
-            let (mut work, nodes) = (scratch.lock(), &nodes[start..start + models.len() / d]);
-            shifted.chunks_exact_mut(d).for_each(|row| row.copy_from_slice(common.row(0)));
-            for _ in 0..options.steps {
-                models.copy_from_slice(shifted);
-                loss.prox_rows(start, nodes, tau, prepared, models, &mut work);
-                shifted.iter_mut().zip(models.iter()).for_each(|(v, theta)| *v -= pull * (*v - theta));
-            }
-        });
+        for_blocks2(
+            ASLEEP,
+            shifted.as_mut_slice(),
+            models.as_mut_slice(),
+            d,
+            d + loss.cost(),
+            |start, shifted, models| {
+                let (mut work, nodes) = (scratch.lock(), &nodes[start..start + models.len() / d]);
+                shifted.chunks_exact_mut(d).for_each(|row| row.copy_from_slice(common.row(0)));
+                for _ in 0..options.steps {
+                    models.copy_from_slice(shifted);
+                    loss.prox_rows(start, nodes, tau, prepared, models, &mut work);
+                    shifted.iter_mut().zip(models.iter()).for_each(|(v, theta)| *v -= pull * (*v - theta));
+                }
+            },
+        );
     }
 }
 

@@ -58,6 +58,11 @@ impl Partition {
         Partition { part: self.part.iter().map(|&p| rank[p as usize]).collect(), parts: self.parts }
     }
 
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.part.len()
+    }
+
     /// Number of parts.
     pub fn len(&self) -> usize {
         self.parts

@@ -39,6 +39,8 @@ const ROUNDS_MAX: usize = 40;
 /// The point problem's objective near its minimum goes with the square of the distance. Bounds are valid at any accuracy.
 const TOLERANCE: f64 = 1e-4;
 const ITERATIONS_MAX: usize = 5000;
+/// Solutions of the point problem whose largest model is smaller than this (demands are of size one) are zero but for rounding.
+const NOISE: f64 = 1e-10;
 
 /// Brackets `lambda_max` to the relative width `width`, or as closely as some dozen solves can. `None` if there is no
 /// such value: the penalty is not a norm of all coordinates, or there are no edges. Leaves `problem` as it was.
@@ -141,8 +143,11 @@ fn narrow(
     Ok((ends, best))
 }
 
-/// `<demand, z> / sum_e A_e phi((D z)_e)`, a lower bound for any `z`.
+/// `<demand, z> / sum_e A_e phi((D z)_e)`, a lower bound for any `z` that is more than rounding.
 fn quotient(problem: &Problem, demand: &Matrix, z: &Matrix) -> f64 {
+    if z.max_row_norm() < NOISE {
+        return 0.0;
+    }
     let graph = problem.graph();
     let paid = |e: usize| problem.with_difference(z, e, |t| graph.weight(e) * problem.penalty().value(e, t));
     let (gained, paid) = (dot(demand.as_slice(), z.as_slice()), (0..graph.edges()).map(paid).sum::<f64>());

@@ -68,6 +68,8 @@ pub struct Judge<'a> {
     /// The bound at the last look.
     lower_before: f64,
     kkt: Kkt,
+    /// It is that of the best models with the best flows.
+    kkt_of_best: bool,
     step_ratio: f64,
     history: Vec<Record>,
     promising: f64,
@@ -102,6 +104,7 @@ impl<'a> Judge<'a> {
             proves: false,
             lower_before: f64::NEG_INFINITY,
             kkt: none,
+            kkt_of_best: false,
             step_ratio: 1.0,
             history: Vec::new(),
             promising: PROMISING * settings.tolerance,
@@ -160,6 +163,7 @@ impl<'a> Judge<'a> {
     fn offer(&mut self, w: Matrix, objective: f64) {
         if objective < self.objective || self.w.is_none() {
             (self.w, self.objective) = (Some(w), objective);
+            self.kkt_of_best = false;
         }
     }
 
@@ -167,6 +171,7 @@ impl<'a> Judge<'a> {
     pub fn offer_bound(&mut self, u: &Matrix, lower: f64) {
         if lower > self.lower {
             (self.u, self.lower) = (Some(u.clone()), lower);
+            self.kkt_of_best = false;
         }
     }
 
@@ -195,6 +200,7 @@ impl<'a> Judge<'a> {
             self.raw_lower = self.raw_lower.max(objective - gap);
             self.offer_bound(&sight.flow, objective - gap);
         }
+        let taken = bound.is_some_and(|gap| self.lower == objective - gap);
         let Sight { w, flow, sigma, .. } = sight;
         // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
         if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
@@ -205,6 +211,7 @@ impl<'a> Judge<'a> {
             self.u = Some(flow.clone());
         }
         self.offer(w, objective);
+        self.kkt_of_best = taken && self.objective == objective;
         if let Some(gap) = self.gap_over_allowed() {
             self.tail.see(iteration, gap);
         }
@@ -303,11 +310,11 @@ impl<'a> Judge<'a> {
     }
 
     pub fn solution(mut self, status: Status, iterations: usize, choice: Choice) -> Solution {
-        if status == Status::Converged {
+        if matches!(status, Status::Converged | Status::Stalled) {
             self.polish();
         }
         let certified_gap = self.gap();
-        if let (Some(w), Some(u)) = (&self.w, &self.u) {
+        if let (false, Some(w), Some(u)) = (self.kkt_of_best, &self.w, &self.u) {
             self.kkt = certificate::kkt(self.problem, w, u, self.objective);
         }
         Solution {

@@ -18,7 +18,7 @@ use crate::accounting::{Traffic, work};
 use crate::error::Result;
 use crate::loss::Prepared;
 use crate::matrix::{Matrix, norm2};
-use crate::parallel::{for_blocks, for_blocks2};
+use crate::parallel::{ASLEEP, for_blocks, for_blocks2};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 use draw::Drawn;
@@ -178,7 +178,7 @@ impl<'p> Pdmm<'p> {
     fn update_multipliers(&mut self) {
         let Pdmm { problem, options, steps, pairs, drawn, x, z, mu, mu_hat, idle, .. } = self;
         let d = problem.dim();
-        for_blocks2(mu.as_mut_slice(), mu_hat.as_mut_slice(), d, d, |start, mu, mu_hat| {
+        for_blocks2(ASLEEP, mu.as_mut_slice(), mu_hat.as_mut_slice(), d, d, |start, mu, mu_hat| {
             for (p, (mu, mu_hat)) in (start..).zip(mu.chunks_exact_mut(d).zip(mu_hat.chunks_exact_mut(d))) {
                 if drawn.multipliers[p] && !pairs.is_ceased(p, idle, options) {
                     let pair = pairs.get(p);

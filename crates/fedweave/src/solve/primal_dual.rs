@@ -17,7 +17,7 @@ use super::judge::Sight;
 use super::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
-use crate::parallel::{BLOCK, for_blocks, for_blocks2, ordered_sum};
+use crate::parallel::{ASLEEP, AWAKE, BLOCK, for_blocks_from, for_blocks2, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
@@ -127,7 +127,7 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         let problem: &Problem = self.problem.borrow();
         let (layout, d, sigma) = (&self.layout, problem.dim(), self.sigma());
         let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
-        for_blocks2(flow.as_mut_slice(), &mut y, d, d, |start, flow, y| {
+        for_blocks2(ASLEEP, flow.as_mut_slice(), &mut y, d, d, |start, flow, y| {
             let places = start..start + flow.len() / d;
             layout.add_differences(start, sigma, &self.w, flow);
             y.copy_from_slice(flow);
@@ -194,7 +194,7 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         let problem: &Problem = self.problem.borrow();
         let (loss, d, rho, exact) = (problem.loss(), problem.dim(), self.rho, self.exact);
         let cost = d + loss.cost();
-        for_blocks2(self.w.as_mut_slice(), self.over.as_mut_slice(), d, cost, |start, w, over| {
+        for_blocks2(AWAKE, self.w.as_mut_slice(), self.over.as_mut_slice(), d, cost, |start, w, over| {
             over.copy_from_slice(w);
             layout.add_divergence(start, |place| -tau[place], u, w);
             let nodes = &layout.node[start..start + w.len() / d];
@@ -218,7 +218,7 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         }
         let (layout, over, weight, scratch) = (&self.layout, &self.over, &self.weight, &self.scratch);
         let (penalty, d, sigma, rho) = (problem.penalty(), problem.dim(), self.sigma(), self.rho);
-        for_blocks(self.u.as_mut_slice(), d, |start, u| {
+        for_blocks_from(AWAKE, self.u.as_mut_slice(), d, |start, u| {
             let places = start..start + u.len() / d;
             let mut work = scratch.lock();
             let (before, work) = work.split_at_mut(u.len());

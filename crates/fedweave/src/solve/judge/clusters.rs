@@ -19,6 +19,8 @@ const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
 const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
 const POLISHED: f64 = 1e-8;
+/// What sums of that size are off by, relatively.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Models nearer than this, relatively, are equal: what is left of their difference is rounding.
 const EQUAL: f64 = 1e-9;
 /// Clusters of a similar problem are tried first if they are this many times fewer than the nodes.
@@ -94,6 +96,7 @@ impl Judge<'_> {
         if let Some(gap) = evidence.bound().filter(|gap| objective - gap > self.lower) {
             self.kkt = evidence.kkt();
             self.offer_bound(&flow, objective - gap);
+            self.kkt_of_best = objective == self.objective;
         }
     }
 
@@ -105,8 +108,8 @@ impl Judge<'_> {
         let effort = Effort { iterations: FUSED_EFFORT.0, steps: CARRIED_STEPS };
         let w = minimise_fused(problem, &start.w, partition, decrease_min, effort);
         let objective = problem.objective(&w);
+        self.offer(w.clone(), objective);
         self.route(&w, objective, &start.u);
-        self.offer(w, objective);
         let record = self.now(0);
         let status = self.converged(&record)?;
         (self.watch)(&record);
@@ -120,7 +123,10 @@ impl Judge<'_> {
             let smallest = f64::EPSILON * self.objective.abs();
             let w = minimise_fused(self.problem, self.w(), &partition, smallest, Effort::iterations(f64::INFINITY));
             let objective = self.problem.objective(&w);
-            self.offer(w, objective);
+            // Among points that differ by rounding alone, the one where Newton's method ended is best.
+            if objective <= self.objective + ROUNDING * self.objective.abs() {
+                (self.w, self.objective, self.kkt_of_best) = (Some(w), objective, false);
+            }
         }
     }
 }

@@ -18,12 +18,15 @@ const WORTH: f64 = 30.0;
 /// differences it meets.
 const SHARP: f64 = 1e3;
 
+/// Parts that meet are merged so often.
+const MERGES_MAX: usize = 3;
+
 /// How much work a fused problem is worth.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// In iterations of the whole problem.
     pub iterations: f64,
-    /// Newton steps, once for the flows of the start and once more for better ones.
+    /// Newton steps for the same flows.
     pub steps: usize,
 }
 
@@ -35,7 +38,7 @@ impl Effort {
 }
 
 /// Minimises `F` over models that are equal inside the parts, from the means of `w`, until a Newton step promises less
-/// than `decrease_min` or the work exceeds `effort`.
+/// than `decrease_min` or the work exceeds `effort`. Parts that meet on the way are merged.
 pub fn minimise_fused(
     problem: &Problem,
     w: &Matrix,
@@ -43,36 +46,53 @@ pub fn minimise_fused(
     decrease_min: f64,
     effort: Effort,
 ) -> Matrix {
-    let (n, d) = (problem.nodes(), problem.dim());
-    let start = means(w, partition);
+    let (mut w, mut partition) = (means(w, partition), partition.clone());
+    for _ in 0..=MERGES_MAX {
+        let (models, merged) = minimise_parts(problem, w, &partition, decrease_min, effort);
+        if merged.len() == partition.len() {
+            return spread(&models, &partition);
+        }
+        let parts: Vec<usize> = (0..problem.nodes()).map(|i| merged.part(partition.part(i))).collect();
+        let coarser = Partition::of_labels(&parts);
+        w = means(&spread(&models, &partition), &coarser);
+        partition = coarser;
+    }
+    spread(&w, &partition)
+}
+
+/// The models of the parts, from `start`, and which parts have met.
+fn minimise_parts(
+    problem: &Problem,
+    start: Matrix,
+    partition: &Partition,
+    decrease_min: f64,
+    effort: Effort,
+) -> (Matrix, Partition) {
     let reduced = quotient(problem, partition);
-    let members = Members::of(partition, n);
+    let members = Members::of(partition, problem.nodes());
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
-    let u = Matrix::zeros(reduced.edges(), d);
+    let u = Matrix::zeros(reduced.edges(), problem.dim());
     let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma);
-    let work_max = (effort.iterations * n as f64 / partition.len() as f64) as usize;
-    // The flows that belong to the differences at the start.
-    newton.update(sigma);
-    newton.minimise_to(decrease_min, effort.steps, work_max);
-    newton.update(sigma);
-    newton.minimise_to(decrease_min, effort.steps, work_max);
-    // What the smaller problem has fused in its turn.
+    let work_max = (effort.iterations * problem.nodes() as f64 / partition.len() as f64) as usize;
+    // The flows that belong to the differences at the start, then those at what these lead to.
+    for _ in 0..2 {
+        newton.update(sigma);
+        newton.minimise_to(decrease_min, effort.steps, work_max);
+    }
     let fused = newton.fused();
-    let merged = Partition::of_edges(&reduced, |e| fused[e]);
-    let parts: Vec<usize> = (0..n).map(|i| merged.part(partition.part(i))).collect();
-    averaged(&spread(newton.w(), partition, n), &Partition::of_labels(&parts))
+    (newton.w().clone(), Partition::of_edges(&reduced, |e| fused[e]))
 }
 
 /// `w` with the models of every part replaced by their mean.
 pub fn averaged(w: &Matrix, partition: &Partition) -> Matrix {
-    spread(&means(w, partition), partition, w.rows())
+    spread(&means(w, partition), partition)
 }
 
 /// Every node gets the model of its part.
-fn spread(models: &Matrix, partition: &Partition, nodes: usize) -> Matrix {
-    let mut out = Matrix::zeros(nodes, models.cols());
-    (0..nodes).for_each(|i| out.row_mut(i).copy_from_slice(models.row(partition.part(i))));
+fn spread(models: &Matrix, partition: &Partition) -> Matrix {
+    let mut out = Matrix::zeros(partition.nodes(), models.cols());
+    (0..partition.nodes()).for_each(|i| out.row_mut(i).copy_from_slice(models.row(partition.part(i))));
     out
 }
 

@@ -14,10 +14,14 @@ use crate::problem::Problem;
 const STEPS_MAX: usize = 4;
 /// Share of the way to the first full edge.
 const SHORT: f64 = 0.9;
+/// After a shorter step, full edges are in the way of all further ones.
+const SLOW: f64 = 0.3;
 /// A slack is taken to be at least this share of the ball.
 const SLACK_MIN: f64 = 1e-9;
 /// What makes the Laplacian regular, relative to the mean square of the slacks.
 const REGULAR: f64 = 1e-9;
+/// Flows that are larger than their balls by no more than this, relatively, are at the boundary.
+const ROUNDING: f64 = 1e-12;
 /// Halvings of a step that leaves a ball.
 const HALVINGS: usize = 20;
 
@@ -48,10 +52,14 @@ pub fn routed(problem: &Problem, w: &Matrix, flow: &Matrix, cut: &[bool]) -> Opt
         let length = longest(problem, &u, &change, cut);
         if length >= 1.0 {
             axpy(1.0, change.as_slice(), u.as_mut_slice());
+            problem.project_flows(&mut u);
             return Some(u);
         }
         axpy(SHORT * length, change.as_slice(), u.as_mut_slice());
         change.as_mut_slice().iter_mut().for_each(|c| *c *= 1.0 - SHORT * length);
+        if length < SLOW {
+            break;
+        }
     }
     // The rest of the last step, as far as it goes on every edge.
     axpy(1.0, change.as_slice(), u.as_mut_slice());
@@ -99,7 +107,10 @@ fn longest(problem: &Problem, u: &Matrix, change: &Matrix, cut: &[bool]) -> f64 
         let mut inside = |length: f64| {
             trial.copy_from_slice(u.row(e));
             axpy(length, change.row(e), &mut trial);
-            problem.penalty().dual_norm(e, &trial).is_some_and(|size| size <= problem.edge_weights()[e])
+            problem
+                .penalty()
+                .dual_norm(e, &trial)
+                .is_some_and(|size| size <= (1.0 + ROUNDING) * problem.edge_weights()[e])
         };
         if inside(length) {
             continue;
