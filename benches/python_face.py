@@ -3,8 +3,8 @@
     .venv/bin/python benches/python_face.py [problem]
 
 Prints the seconds of `fit` from Python and of the solver on the command line (same numbers, same bits), and how much memory
-`fit` takes for every byte of X: the slope between problems of which one has ten times the rows, so what the solver keeps per
-node and edge does not count. Peaks are read from /proc, so that needs Linux.
+`fit` takes per row. Problems with more rows tell that from what the solver keeps per node and edge, problems with more features
+tell the copies of X from what else there is in a row. Peaks are read from /proc, so that needs Linux.
 """
 
 import json
@@ -23,7 +23,7 @@ from problems import PROBLEMS, Instance, quadrants, write  # noqa: E402
 from fedweave import GTVRegressor  # noqa: E402
 
 REPEATS = 7
-ROWS = (20, 200)
+ROWS, FEATURES = (60, 240), (10, 20)
 
 
 def ready(made: Instance):
@@ -65,29 +65,30 @@ def status(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def peak(rows: int) -> tuple[int, int]:
-    """Bytes of X, and the most that `fit` takes beside it."""
-    model, x, y, ids = ready(quadrants(6, 10_000, 10, rows=rows))
+def peak(rows: int, features: int) -> int:
+    """The most bytes that `fit` takes beside its arguments."""
+    model, x, y, ids = ready(quadrants(6, 10_000, features, rows=rows))
     model.fit(x[:2], y[:2], nodes=ids[:2])  # what is loaded once
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     before = status("VmRSS")
     model.fit(x, y, nodes=ids)
-    return x.nbytes, status("VmHWM") - before
+    return status("VmHWM") - before
 
 
-def memory() -> float:
-    """Bytes that `fit` takes for every byte of X; every peak in a process of its own."""
-    sizes = []
-    for rows in ROWS:
-        done = subprocess.run([sys.executable, __file__, "--peak", str(rows)], capture_output=True, check=True, text=True)
-        sizes.append([int(word) for word in done.stdout.split()])
-    (x0, peak0), (x1, peak1) = sizes
-    return (peak1 - peak0) / (x1 - x0)
+def per_row(features: int) -> float:
+    """Bytes that `fit` takes for every row; every peak in a process of its own."""
+
+    def peak_of(rows: int) -> int:
+        command = [sys.executable, __file__, "--peak", str(rows), str(features)]
+        return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+    few, many = (min(peak_of(rows) for _ in range(3)) for rows in ROWS)
+    return (many - few) / (10_000 * (ROWS[1] - ROWS[0]))
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--peak"]:
-        print(*peak(int(sys.argv[2])))
+        print(peak(int(sys.argv[2]), int(sys.argv[3])))
         return
     name = sys.argv[1] if len(sys.argv) > 1 else "nl_n10000_d10"
     made = PROBLEMS[name]()
@@ -96,7 +97,10 @@ def main() -> None:
     print(f"{name}: {made.nodes} nodes, {len(made.edges)} edges, {len(made.x)} rows, {made.x.shape[1]} features")
     print(f"fit from Python {whole:.3f} s (solver {solver:.3f} s), command line's solver {there_solver:.3f} s")
     print(f"ratio {whole / there_solver:.3f}; same bits: {here.tobytes() == there.tobytes()}")
-    print(f"memory of fit for every byte of X: {memory():.2f}")
+    narrow, wide = (per_row(features) for features in FEATURES)
+    copies = (wide - narrow) / (8 * (FEATURES[1] - FEATURES[0]))
+    rest = narrow - 8 * FEATURES[0] * copies
+    print(f"memory of fit: {copies:.2f} copies of X, {rest:.0f} bytes a row beside; all in all {narrow / 8 / FEATURES[0]:.2f} times X")
 
 
 if __name__ == "__main__":

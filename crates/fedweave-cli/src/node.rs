@@ -31,7 +31,7 @@ pub use settings::NodeSettings;
 use words::{cautions, tell};
 
 use crate::ourselves::with_right_runtime;
-use crate::progress::{catch_interrupts, interrupted};
+use crate::progress::{catch_interrupts, interrupted, use_threads};
 use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
@@ -94,7 +94,7 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
     with_right_runtime()?;
     catch_interrupts();
     // One part among many on a machine: its rounds are short, and threads would only get in each other's way.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
+    use_threads(Some(1));
     fs::create_dir_all(&settings.state).with_context(|| settings.state.display().to_string())?;
     let _lock = lock(&settings.state)?;
     let _ = fs::remove_file(settings.state.join(LEAVE));

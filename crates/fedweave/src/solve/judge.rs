@@ -50,6 +50,10 @@ const FAR: f64 = 30.0;
 const STEPS_MAX: usize = 2000;
 /// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
 const CHEAP: usize = 50_000_000;
+/// What sums of the size of the objective are off by, relatively.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// The judge of one run.
 pub struct Judge<'a> {
     problem: &'a Problem,
     settings: &'a Settings,
@@ -137,7 +141,7 @@ impl<'a> Judge<'a> {
     /// A rigorous bound on `F(w) - min F` for the best `w`, if there is one.
     pub fn gap(&self) -> Option<f64> {
         let gap = self.objective - self.lower;
-        gap.is_finite().then(|| gap.max(4.0 * f64::EPSILON * self.objective.abs()))
+        gap.is_finite().then(|| gap.max(ROUNDING * self.objective.abs()))
     }
 
     /// The gap in units of what is allowed.
@@ -160,19 +164,22 @@ impl<'a> Judge<'a> {
         self.w.as_ref().expect("a point was looked at")
     }
 
-    fn offer(&mut self, w: Matrix, objective: f64) {
-        if objective < self.objective || self.w.is_none() {
-            (self.w, self.objective) = (Some(w), objective);
-            self.kkt_of_best = false;
+    /// Keeps the models if they are the best so far, and tells whether they are.
+    fn offer(&mut self, w: Matrix, objective: f64) -> bool {
+        let best = objective < self.objective || self.w.is_none();
+        if best {
+            (self.w, self.objective, self.kkt_of_best) = (Some(w), objective, false);
         }
+        best
     }
 
-    /// A lower bound on `min F` that these flows prove.
-    pub fn offer_bound(&mut self, u: &Matrix, lower: f64) {
-        if lower > self.lower {
-            (self.u, self.lower) = (Some(u.clone()), lower);
-            self.kkt_of_best = false;
+    /// Keeps flows that prove a lower bound on `min F` if it is the best so far, and tells whether it is.
+    pub fn offer_bound(&mut self, u: &Matrix, lower: f64) -> bool {
+        let best = lower > self.lower;
+        if best {
+            (self.u, self.lower, self.kkt_of_best) = (Some(u.clone()), lower, false);
         }
+        best
     }
 
     /// Judges a point after so many iterations; `Some` ends the run.
@@ -196,11 +203,11 @@ impl<'a> Judge<'a> {
         };
         let bound = worthwhile.then(|| evidence.bound()).flatten();
         self.proves = bound.is_some();
+        let mut best = false;
         if let Some(gap) = bound {
             self.raw_lower = self.raw_lower.max(objective - gap);
-            self.offer_bound(&sight.flow, objective - gap);
+            best = self.offer_bound(&sight.flow, objective - gap);
         }
-        let taken = bound.is_some_and(|gap| self.lower == objective - gap);
         let Sight { w, flow, sigma, .. } = sight;
         // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
         if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
@@ -210,8 +217,7 @@ impl<'a> Judge<'a> {
         if self.u.is_none() {
             self.u = Some(flow.clone());
         }
-        self.offer(w, objective);
-        self.kkt_of_best = taken && self.objective == objective;
+        self.kkt_of_best = self.offer(w, objective) && best;
         if let Some(gap) = self.gap_over_allowed() {
             self.tail.see(iteration, gap);
         }

@@ -2,7 +2,7 @@
 
 use super::super::newton::{Effort, averaged, minimise_fused, routed};
 use super::super::{Start, Status};
-use super::{Judge, Sight};
+use super::{Judge, ROUNDING, Sight};
 use crate::certificate::{self, Evidence};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
@@ -19,8 +19,6 @@ const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
 const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
 const POLISHED: f64 = 1e-8;
-/// What sums of that size are off by, relatively.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Models nearer than this, relatively, are equal: what is left of their difference is rounding.
 const EQUAL: f64 = 1e-9;
 /// Clusters of a similar problem are tried first if they are this many times fewer than the nodes.
