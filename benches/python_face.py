@@ -7,6 +7,7 @@ Prints the seconds of `fit` from Python and of the solver on the command line (s
 tell the copies of X from what else there is in a row. Peaks are read from /proc, so that needs Linux.
 """
 
+import ctypes
 import json
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from problems import PROBLEMS, Instance, quadrants, write  # noqa: E402
 from fedweave import GTVRegressor  # noqa: E402
 
 REPEATS = 7
-ROWS, FEATURES = (60, 240), (10, 20)
+ROWS, FEATURES = (50, 150), (10, 40)
 
 
 def ready(made: Instance):
@@ -69,6 +70,7 @@ def peak(rows: int, features: int) -> int:
     """The most bytes that `fit` takes beside its arguments."""
     model, x, y, ids = ready(quadrants(6, 10_000, features, rows=rows))
     model.fit(x[:2], y[:2], nodes=ids[:2])  # what is loaded once
+    ctypes.CDLL(None).malloc_trim(0)  # memory that was freed and would be used again is not counted before either
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     before = status("VmRSS")
     model.fit(x, y, nodes=ids)
