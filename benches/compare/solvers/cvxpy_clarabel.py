@@ -6,7 +6,7 @@ PACKAGES = ("cvxpy", "clarabel")
 LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
 
 
-def solve(p, run, tolerances=(2e-7, 1e-8, 1e-10)):
+def solve(p, run, tolerances=(1e-8, 1e-10)):
     def options(tolerance, limit):
         return {"tol_gap_rel": tolerance, "tol_gap_abs": tolerance, "tol_feas": tolerance, "time_limit": limit}
     cvx.race(p, run, "CLARABEL", options, tolerances)

@@ -209,7 +209,7 @@ pub fn corrected(
 ) -> (Matrix, Matrix) {
     let terms = Losses(problem.loss());
     let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
-    let mut newton = Newton::new(&terms, penalty, graph, weights, WORTH, w.clone(), u.clone(), sigma);
+    let mut newton = Newton::new(&terms, penalty, graph, weights, WORTH, w.clone(), u.clone(), sigma, 0.0);
     let degree = 2.0 * graph.edges() as f64 / graph.nodes() as f64;
     newton.set_sigma(sigma.max(stiff * newton.curvature() / degree));
     // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.

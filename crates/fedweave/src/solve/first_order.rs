@@ -1,7 +1,7 @@
 //! The primal-dual method under the judge's eyes, and the decision to hand over to Newton's method.
 
 use super::judge::Judge;
-use super::step_ratio::StepRatio;
+use super::step_ratio::{StepRatio, WORTHWHILE, WORTHWHILE_WARM};
 use super::{Choice, PrimalDual, Settings, Solution, Start, cold, quiet_iterations, second_order, softened};
 use crate::problem::Problem;
 
@@ -10,6 +10,8 @@ use crate::problem::Problem;
 const SPACING_FIRST: f64 = 0.5;
 const SPACING_BLIND: f64 = 0.2;
 const SPACING: (f64, f64) = (0.1, 0.4);
+/// Clusters are given so many of the smallest pauses to settle.
+const SETTLING: usize = 4;
 /// Newton's method takes about as much work as so many iterations; a longer tail is left to it.
 const TAIL: f64 = 2000.0;
 /// Before so many iterations nothing is known about the tail.
@@ -30,18 +32,25 @@ pub fn run(
         cold::begin(problem, &mut start);
     }
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
+    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
+    let worthwhile = if warm { WORTHWHILE_WARM } else { WORTHWHILE };
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
     drop(start);
-    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method));
+    let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method, worthwhile));
     let tick_every = quiet_iterations(problem);
-    let mut iteration = done;
+    let (mut iteration, check_every) = (done, settings.check_every.max(1));
     // A look costs several iterations. Hardly any start is good enough, unless a correction of it may be.
     let mut looks = !hybrid || judge.corrects_start() || settings.iterations_max == done;
     loop {
-        if std::mem::replace(&mut looks, true)
-            && let Some(status) = judge.look(iteration, method.sight())
-        {
-            return judge.solution(status, iteration, choice);
+        if std::mem::replace(&mut looks, true) {
+            let sight = method.sight();
+            let early = hybrid && iteration < settings.iterations_max && iteration - done < SETTLING * check_every;
+            let first = iteration - done == check_every;
+            if !(early && judge.glance(&sight, first))
+                && let Some(status) = judge.look(iteration, sight)
+            {
+                return judge.solution(status, iteration, choice);
+            }
         }
         if hybrid && iteration >= WARM_UP && judge.tail().is_none_or(|tail| tail > TAIL) {
             let sight = method.sight();
@@ -54,7 +63,7 @@ pub fn run(
                 false => softened::run(problem, settings, start, sight.sigma, judge, choice, iteration),
             };
         }
-        let next = iteration + pause(iteration, settings.check_every.max(1), judge.tail());
+        let next = iteration + pause(iteration, check_every, judge.tail());
         while iteration < next.min(settings.iterations_max) {
             method.iterate();
             iteration += 1;
@@ -70,10 +79,6 @@ pub fn run(
 
 /// Iterations until the next look: not many more than the tail is long.
 fn pause(iteration: usize, check_every: usize, tail: Option<f64>) -> usize {
-    if iteration < check_every {
-        // The first look has little to see.
-        return 2 * check_every;
-    }
     let share = match tail {
         None if iteration < WARM_UP => SPACING_FIRST,
         Some(tail) if tail.is_finite() => (tail / iteration as f64).clamp(SPACING.0, SPACING.1),

@@ -56,7 +56,8 @@ const ROUNDING: f64 = 1e-15;
 
 impl<'a> Newton<'a> {
     /// Starts from models `w` and multipliers `u`; `weight` is `lambda A_e`. A factorisation is considered if it costs at most
-    /// `worth` products.
+    /// `worth` products. The strength of the proximal term, for losses that are not strongly convex, is relative to their mean
+    /// curvature.
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         terms: &'a dyn Terms,
@@ -67,10 +68,11 @@ impl<'a> Newton<'a> {
         w: Matrix,
         u: Matrix,
         sigma: f64,
+        proximal: f64,
     ) -> Self {
         let mut a = Augmented::new(terms, penalty, graph, weight);
-        a.sigma = sigma;
         let curvature = mean_curvature(terms, graph.nodes(), |i| w.row(i));
+        (a.sigma, a.delta) = (sigma, proximal * curvature);
         let system = System::new(&a, graph, worth, curvature);
         let trial = Point::new(w.clone(), weight.len());
         let (center, at) = (w.clone(), Point::new(w, weight.len()));
@@ -249,12 +251,6 @@ impl<'a> Newton<'a> {
     /// Mean curvature of the losses.
     pub fn curvature(&self) -> f64 {
         self.curvature
-    }
-
-    /// The strength of the proximal term relative to the mean curvature, for losses that are not strongly convex.
-    pub fn set_proximal(&mut self, strength: f64) {
-        self.a.delta = strength * self.curvature;
-        self.a.evaluate(&mut self.at, &self.u, &self.center);
     }
 }
 

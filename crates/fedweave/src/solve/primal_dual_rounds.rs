@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::PrimalDual;
 use super::rounds::Method;
-use super::step_ratio::StepRatio;
+use super::step_ratio::{StepRatio, WORTHWHILE};
 use super::{descent::exchange_models, minimise_local};
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ impl<'p> PrimalDualRounds<'p> {
         let mut w = Matrix::zeros(n, d);
         minimise_local(problem, &mut w, |i| !problem.is_coupled(i));
         let method = PrimalDual::new(problem, &w, &Matrix::zeros(edges, d), eta.unwrap_or(1.0), relaxation, true);
-        let balance = eta.is_none().then(|| StepRatio::new(&method));
+        let balance = eta.is_none().then(|| StepRatio::new(&method, WORTHWHILE));
         Ok(PrimalDualRounds { problem, method, balance, models: OnceLock::new(), traffic: Traffic::new(n) })
     }
 }

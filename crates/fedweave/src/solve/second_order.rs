@@ -35,8 +35,7 @@ pub fn run(
     let smooth = penalty.is_smooth();
     let sigma = if smooth { SMOOTH * mean(weights) } else { sigma };
     let worth = settings.factor_worth();
-    let mut newton = Newton::new(&terms, penalty, graph, weights, worth, start.w, start.u, sigma);
-    newton.set_proximal(PROXIMAL);
+    let mut newton = Newton::new(&terms, penalty, graph, weights, worth, start.w, start.u, sigma, PROXIMAL);
     // One linear system is the whole problem: the gap is like the square of its residual.
     let linear = smooth && problem.loss().is_quadratic();
     if linear {
@@ -49,9 +48,12 @@ pub fn run(
     for round in 0..ROUNDS_MAX {
         let left = settings.iterations_max.saturating_sub(done + newton.work().0);
         let iteration = |newton: &Newton| done + newton.work().0;
-        let sight = sight(&newton, start.step_ratio);
-        if let Some(status) = judge.look(iteration(&newton), sight) {
-            return judge.solution(status, iteration(&newton), choice);
+        // A start that one step leaves behind is not worth a look.
+        if !(linear && round == 0) {
+            let sight = sight(&newton, start.step_ratio);
+            if let Some(status) = judge.look(iteration(&newton), sight) {
+                return judge.solution(status, iteration(&newton), choice);
+            }
         }
         let progress = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
         let longest = if smooth { sigma } else { sigma.max(LONGEST * newton.curvature()) };

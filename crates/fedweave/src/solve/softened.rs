@@ -47,8 +47,8 @@ pub fn run(
         let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
         let terms = Losses(&*loss);
         let (weights, graph) = (problem.edge_weights(), problem.graph());
-        let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, settings.factor_worth(), w, u, sigma);
-        newton.set_proximal(PROXIMAL);
+        let worth = settings.factor_worth();
+        let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, worth, w, u, sigma, PROXIMAL);
         let at = iterations;
         newton.minimise_steps(STEPS_PER_ROUND.min(settings.iterations_max.saturating_sub(at)), &mut || judge.tick(at));
         // What is left of the gradient is charged by the certificate.

@@ -14,15 +14,18 @@ use crate::problem::Problem;
 pub struct StepRatio {
     last: Snapshot,
     next: usize,
+    worthwhile: f64,
 }
 
 const FIRST_CHANGE: usize = 10;
-/// A change by less than this factor is not worth new factors.
-const WORTHWHILE: f64 = 1.2;
+/// A change by less than this factor is not worth new factors ...
+pub const WORTHWHILE: f64 = 1.2;
+/// ... where the ratio is one that served a similar problem well, this one.
+pub const WORTHWHILE_WARM: f64 = 1.5;
 
 impl StepRatio {
-    pub fn new(method: &PrimalDual<impl Borrow<Problem> + Sync>) -> Self {
-        StepRatio { last: method.snapshot(), next: FIRST_CHANGE }
+    pub fn new(method: &PrimalDual<impl Borrow<Problem> + Sync>, worthwhile: f64) -> Self {
+        StepRatio { last: method.snapshot(), next: FIRST_CHANGE, worthwhile }
     }
 
     /// To be called after every iteration.
@@ -37,7 +40,7 @@ impl StepRatio {
             // Half way, on a logarithmic scale.
             let eta = (method.step_ratio() * wanted).sqrt();
             let factor = eta / method.step_ratio();
-            if !(1.0 / WORTHWHILE..=WORTHWHILE).contains(&factor) {
+            if !(1.0 / self.worthwhile..=self.worthwhile).contains(&factor) {
                 method.set_step_ratio(eta);
             }
         }

@@ -13,6 +13,8 @@ const FEWER: f64 = 4.0;
 /// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
 /// tail is left to the iterations.
 const FUSED_COST: (f64, f64) = (20.0, 800.0);
+/// As long as nothing is known about the tail, gaps at most so many times too large are left to the iterations.
+const NEARLY: f64 = 20.0;
 /// It may cost as much as this many iterations and this share of those done.
 const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
 /// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
@@ -51,6 +53,14 @@ impl Judge<'_> {
         objective
     }
 
+    /// True if a look would come too early: the first one, or while other nodes seem to be fused than before.
+    pub fn glance(&mut self, sight: &Sight, first: bool) -> bool {
+        let fused = self.partition(&sight.fused);
+        let changing = fused.is_some() && fused != self.fused;
+        self.fused = fused;
+        changing || first
+    }
+
     /// The nodes that these edges fuse, if fusion makes sense and there are any.
     fn partition(&self, fused: &[bool]) -> Option<Partition> {
         let partition = self.fuses.then(|| Partition::of_edges(self.problem.graph(), |e| fused[e]))?;
@@ -64,12 +74,13 @@ impl Judge<'_> {
         let Some(partition) = &self.fused else { return };
         let share = partition.len() as f64 / self.problem.nodes() as f64;
         let worth = FUSED_COST.0 + FUSED_COST.1 * share;
+        let missing = self.gap_over_allowed().unwrap_or(f64::INFINITY);
         let still = self.steady || self.lower - improved <= RIPE * self.allowed();
         let ripe = match self.lower > f64::NEG_INFINITY {
-            true => still && self.tail().is_none_or(|tail| tail > worth),
+            true => still && self.tail().map_or(missing > NEARLY, |tail| tail > worth),
             false => self.history.len() >= EARLY && share <= 1.0 / FEWER,
         };
-        if !(ripe || self.warm) || self.gap().is_some_and(|gap| gap <= self.allowed()) {
+        if !(ripe || self.warm) || missing <= 1.0 {
             return;
         }
         let effort = Effort::iterations(FUSED_EFFORT.0 + FUSED_EFFORT.1 * iteration as f64);

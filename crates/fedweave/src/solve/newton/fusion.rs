@@ -73,7 +73,7 @@ fn minimise_parts(
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), problem.dim());
-    let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma);
+    let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma, 0.0);
     let work_max = (effort.iterations * problem.nodes() as f64 / partition.len() as f64) as usize;
     // The flows that belong to the differences at the start, then those at what these lead to.
     for _ in 0..2 {

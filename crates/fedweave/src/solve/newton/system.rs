@@ -49,6 +49,8 @@ pub struct System<'a> {
     z: Matrix,
     p: Matrix,
     product: Matrix,
+    /// `M p` with the preconditioner `M`.
+    mp: Matrix,
     flow: Matrix,
     /// Products with the matrix so far.
     pub products: usize,
@@ -62,6 +64,8 @@ enum Planned<T> {
 
 /// Edges this much stiffer than nodes ask for the [`Coupling`].
 const STIFF: f64 = 30.0;
+/// Residuals down to this, relatively, are within reach of a product that follows from the last one.
+const ROUGH: f64 = 1e-6;
 
 impl<'a> System<'a> {
     /// The places are the nodes of the graph; a factorisation is considered if it costs at most `worth` products.
@@ -96,6 +100,7 @@ impl<'a> System<'a> {
             z: rows(),
             p: rows(),
             product: rows(),
+            mp: rows(),
             flow: Matrix::zeros(a.weight.len(), d),
             products: 0,
         }
@@ -190,17 +195,23 @@ impl<'a> System<'a> {
         flow
     }
 
-    /// `product <- (H + delta + sigma D' J D) p`; returns `p'product`.
-    fn multiply(&mut self, a: &Augmented, point: &Point) -> f64 {
+    /// `product <- (H + delta + sigma D' J D) p`; returns `p'product`. `known` tells that `M p` is, and with it `H p`.
+    fn multiply(&mut self, a: &Augmented, point: &Point, known: bool) -> f64 {
         self.products += 1;
         Self::edge_product(a, point, &self.p, &mut self.flow);
         let (d, p, flow) = (a.terms.dim(), &self.p, &self.flow);
-        let (hessian_at, hessian) = (&self.hessian_at, &self.hessian);
+        let (hessian_at, hessian, mp, shift) = (&self.hessian_at, &self.hessian, &self.mp, &self.shift);
+        let own_shift = a.delta + a.damping;
         sum_over_blocks([self.product.as_mut_slice()], d, d * d, |start, [product]| {
             for (k, out) in product.chunks_exact_mut(d).enumerate() {
                 let (place, v) = (start + k, p.row(start + k));
-                a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
-                axpy(a.delta + a.damping, v, out);
+                if known {
+                    out.copy_from_slice(mp.row(place));
+                    axpy(own_shift - shift[place], v, out);
+                } else {
+                    a.terms.hessian_product(place, &hessian[hessian_at[place]..hessian_at[place + 1]], v, out);
+                    axpy(own_shift, v, out);
+                }
             }
             a.layout.add_divergence(start, |_| 1.0, flow, product);
             dot(product, &p.as_slice()[start * d..start * d + product.len()])
@@ -249,17 +260,25 @@ impl<'a> System<'a> {
         self.x.as_mut_slice().fill(0.0);
         self.p.as_mut_slice().fill(0.0);
         self.product.as_mut_slice().fill(0.0);
+        self.mp.as_mut_slice().fill(0.0);
         self.r.as_mut_slice().iter_mut().zip(point.gradient.as_slice()).for_each(|(r, g)| *r = -g);
+        // With M = H + shift, p = M^-1 r + beta p' and so M p = r + beta M p': no product is needed for that.
+        let known = !self.stiff && reduction >= ROUGH;
         let (mut rz, rr) = self.advance(a, 0.0);
         let goal = reduction * reduction * rr;
         let mut beta = 0.0;
         for _ in 0..steps_max {
-            let z = &self.z;
-            for_blocks(self.p.as_mut_slice(), d, |start, p| {
-                let z = &z.as_slice()[start * d..start * d + p.len()];
-                p.iter_mut().zip(z).for_each(|(p, z)| *p = z + beta * *p);
-            });
-            let curvature = self.multiply(a, point);
+            let follow = |vector: &mut Matrix, from: &Matrix| {
+                for_blocks(vector.as_mut_slice(), d, |start, rows| {
+                    let from = &from.as_slice()[start * d..start * d + rows.len()];
+                    rows.iter_mut().zip(from).for_each(|(to, from)| *to = from + beta * *to);
+                });
+            };
+            follow(&mut self.p, &self.z);
+            if known {
+                follow(&mut self.mp, &self.r);
+            }
+            let curvature = self.multiply(a, point, known);
             if !(curvature > 0.0 && rz.is_finite()) {
                 return false;
             }

@@ -1,10 +1,11 @@
 //! `sum_i L_i(w_i)` as Newton's method sees it: a value, a gradient and a Hessian at every place.
 
+use rayon::prelude::*;
+
 use crate::graph::partition::Partition;
 use crate::linalg::cholesky::{self, packed_len};
 use crate::loss::Loss;
 use crate::matrix::{Matrix, axpy, dot};
-use crate::parallel::ordered_map;
 use crate::scratch::Scratch;
 
 /// Smooth functions, one at every place. The functions are those of [`Loss`].
@@ -157,8 +158,7 @@ impl Expansion {
             (0..parts).flat_map(|p| members.of_part(p).chunks(CHUNK).map(move |chunk| (p, chunk))).collect();
         let len_max = |nodes: &[u32]| nodes.iter().map(|&i| loss.hessian_len(i as usize)).max().unwrap_or(0);
         let scratch = Scratch::new(loss.work_len() + d + len_max(&members.nodes));
-        let sums: Vec<(f64, Vec<f64>)> = ordered_map(tasks.len(), |t| {
-            let (part, nodes) = tasks[t];
+        let sum = |&(part, nodes): &(usize, &[u32])| {
             let (mut value, mut sum, mut work) = (0.0, vec![0.0; d + packed], scratch.lock());
             let (g, work) = work.split_at_mut(d);
             let (gradient, hessian) = sum.split_at_mut(d);
@@ -171,7 +171,8 @@ impl Expansion {
                 loss.add_hessian(i, own, hessian);
             }
             (value, sum)
-        });
+        };
+        let sums: Vec<(f64, Vec<f64>)> = tasks.par_iter().map(sum).collect();
         let mut all = Expansion {
             center: center.clone(),
             value: vec![0.0; parts],
