@@ -41,12 +41,13 @@ pub fn run(
     let (mut iteration, check_every) = (done, settings.check_every.max(1));
     // A look costs several iterations. Hardly any start is good enough, unless a correction of it may be.
     let mut looks = !hybrid || judge.corrects_start() || settings.iterations_max == done;
+    let mut stops = false;
     loop {
         if std::mem::replace(&mut looks, true) {
             let sight = method.sight();
-            let early = hybrid && iteration < settings.iterations_max && iteration - done < SETTLING * check_every;
-            let first = iteration - done == check_every;
-            if !(early && judge.glance(&sight, first))
+            let settles = (1..SETTLING * check_every).contains(&(iteration - done));
+            let early = hybrid && settles && iteration < settings.iterations_max && !stops;
+            if !(early && judge.glance(&sight, iteration - done == check_every))
                 && let Some(status) = judge.look(iteration, sight)
             {
                 return judge.solution(status, iteration, choice);
@@ -71,6 +72,7 @@ pub fn run(
                 balance.after(iteration - done, &mut method);
             }
             if iteration.is_multiple_of(tick_every) && !judge.tick(iteration) {
+                stops = true;
                 break;
             }
         }
