@@ -113,7 +113,8 @@ def _fresh(estimator: Any) -> Any:
 
 @contextmanager
 def _at(node: str, estimator: Any) -> Iterator[None]:
-    """Whatever goes wrong in somebody's estimator remains what it is, and says where it was."""
+    """Whatever goes wrong in somebody's estimator remains what it is, and says where it was; filters of warnings stay."""
+    filters = warnings.filters
     try:
         yield
     except Exception as error:
@@ -123,6 +124,10 @@ def _at(node: str, estimator: Any) -> Iterator[None]:
         else:  # Python 3.10
             error.__notes__ = [*getattr(error, "__notes__", []), note]
         raise
+    finally:
+        # Threads inside an estimator may restore each other's filters (those of HistGradientBoosting do), and lose the user's.
+        if warnings.filters is not filters:
+            warnings.filters = filters
 
 
 def models_of(models: Any, names: Sequence[str], classes: int, seed: int, what: str = "models") -> list[Any]:

@@ -206,6 +206,21 @@ def test_anything_with_fit_and_predict_takes_part_on_the_callers_thread():
     assert model.predict_local(x[:1], nodes=["n1"])[0] == pytest.approx(by_hand)
 
 
+class Careless(Here):
+    """Leaves other filters of warnings behind, as racing threads of a library may."""
+
+    def fit(self, X, y, sample_weight=None):
+        warnings.filters = []
+        super().fit(X, y, sample_weight)
+
+
+def test_filters_of_warnings_survive_an_estimator_that_loses_them():
+    x, y, ids, graph = rows()
+    filters = warnings.filters
+    relax(graph, {f"n{i}": Careless() for i in range(6)}).fit(x, y, nodes=ids)
+    assert warnings.filters is filters
+
+
 def test_an_exception_of_an_estimator_is_itself_and_names_the_node():
     x, y, ids, graph = rows()
     bad = KeyError("no such thing")

@@ -1,7 +1,7 @@
-"""CVXPY with Clarabel."""
+"""CVXPY with Clarabel, as most people run it: the first tolerance is Clarabel's default."""
 from solvers import cvx
 
-TITLE = "CVXPY + Clarabel"
+TITLE = "CVXPY + Clarabel (defaults)"
 PACKAGES = ("cvxpy", "clarabel")
 LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
 
