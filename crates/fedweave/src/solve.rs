@@ -148,6 +148,13 @@ pub struct Start {
     pub clusters: Option<Partition>,
 }
 
+impl Start {
+    /// True if it brings flows: those of a similar problem.
+    fn is_warm(&self) -> bool {
+        self.u.as_slice().iter().any(|u| *u != 0.0)
+    }
+}
+
 impl From<&Solution> for Start {
     fn from(s: &Solution) -> Self {
         Start { w: s.w.clone(), u: s.u.clone(), step_ratio: s.step_ratio, clusters: None }
@@ -197,7 +204,7 @@ pub fn solve(
     let fresh = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), step_ratio: 1.0, clusters: None };
     let mut start = start.unwrap_or_else(fresh);
     minimise_local(problem, &mut start.w, |node| !problem.is_coupled(node));
-    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
+    let warm = start.is_warm();
     let mut judge = Judge::new(problem, settings, watch);
     if edges == 0 || problem.lambda() == 0.0 {
         start.u.as_mut_slice().fill(0.0);

@@ -21,9 +21,8 @@ const SMALLEST: f64 = 0.5;
 
 /// Replaces a start at zero, for quadratic losses: others may have no minimiser.
 pub fn begin(problem: &Problem, start: &mut Start) {
-    let zero = |values: &[f64]| values.iter().all(|v| *v == 0.0);
     let (graph, loss, d) = (problem.graph(), problem.loss(), problem.dim());
-    if !loss.is_quadratic() || !zero(start.u.as_slice()) || !zero(start.w.as_slice()) {
+    if !loss.is_quadratic() || start.is_warm() || start.w.as_slice().iter().any(|w| *w != 0.0) {
         return;
     }
     let curvature = mean_curvature(&Losses(loss), problem.nodes(), |i| start.w.row(i));

@@ -32,8 +32,7 @@ pub fn run(
         cold::begin(problem, &mut start);
     }
     let ratio = settings.step_ratio.unwrap_or(start.step_ratio);
-    let warm = start.u.as_slice().iter().any(|u| *u != 0.0);
-    let worthwhile = if warm { WORTHWHILE_WARM } else { WORTHWHILE };
+    let worthwhile = if start.is_warm() { WORTHWHILE_WARM } else { WORTHWHILE };
     let mut method = PrimalDual::new(problem, &start.w, &start.u, ratio, settings.relaxation, !hybrid);
     drop(start);
     let mut balance = settings.step_ratio.is_none().then(|| StepRatio::new(&method, worthwhile));
