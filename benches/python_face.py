@@ -2,17 +2,19 @@
 
     .venv/bin/python benches/python_face.py [problem]
 
-Prints the seconds of `fit` from Python and of the solver on the command line (same numbers, same bits), and how much memory
+Prints the seconds of `fit` from Python and of the solver on the command line, in turn (same numbers, same bits), and how much memory
 `fit` takes per row. Problems with more rows tell that from what the solver keeps per node and edge, problems with more features
 tell the copies of X from what else there is in a row. Peaks are read from /proc, so that needs Linux.
 """
 
 import ctypes
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,25 +37,40 @@ def ready(made: Instance):
     return model, made.x, made.y, ids[made.node]
 
 
-def race(made: Instance) -> tuple[float, float, float, bool]:
-    """The smallest seconds of `fit`, of the solver inside and of the command line's, in turn; and whether the models are equal."""
+@dataclass
+class Race:
+    """Seconds of `fit`, of the solver inside and of the command line's solver, run after run."""
+
+    whole: list[float] = field(default_factory=list)
+    here: list[float] = field(default_factory=list)
+    there: list[float] = field(default_factory=list)
+    same_bits: bool = False
+
+    def ratio(self, of: list[float]) -> float:
+        """The median of the ratios of neighbours in time: whatever else the machine does slows down both."""
+        return statistics.median(a / b for a, b in zip(of, self.there))
+
+
+def race(made: Instance) -> Race:
+    """Python and the command line in turn."""
     model, x, y, ids = ready(made)
     words = ["fit", "nodes.csv", "--edges", "edges.csv", "--target", "y", "--no-intercept", "--json", "--out", "run"]
     words += ["--overwrite", "--lambda", repr(made.strength), "--loss", made.loss, "--penalty", made.penalty]
-    whole, here, there = [], [], []
+    race = Race()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(made, folder)
         for _ in range(REPEATS):
             started = time.perf_counter()
             model.fit(x, y, nodes=ids)
-            whole.append(time.perf_counter() - started)
-            here.append(model.solve_seconds_)
+            race.whole.append(time.perf_counter() - started)
+            race.here.append(model.solve_seconds_)
             done = subprocess.run([sys.executable, "-m", "fedweave", *words], cwd=folder, capture_output=True, check=True)
-            there.append(json.loads(done.stdout)["seconds"])
+            race.there.append(json.loads(done.stdout)["seconds"])
         table = pd.read_csv(folder / "run" / "parameters.csv", dtype=str).drop(columns="node")
     read = np.array([[float(cell) for cell in row] for row in table.to_numpy()])
-    return min(whole), min(here), min(there), read.tobytes() == np.ascontiguousarray(np.asarray(model.coef_)).tobytes()
+    race.same_bits = read.tobytes() == np.ascontiguousarray(np.asarray(model.coef_)).tobytes()
+    return race
 
 
 def status(field: str) -> int:
@@ -90,10 +107,12 @@ def main() -> None:
         return
     name = sys.argv[1] if len(sys.argv) > 1 else "nl_n10000_d10"
     made = PROBLEMS[name]()
-    whole, here, there, same = race(made)
+    raced = race(made)
     print(f"{name}: {made.nodes} nodes, {len(made.edges)} edges, {len(made.x)} rows, {made.x.shape[1]} features")
-    print(f"fit from Python {whole:.3f} s (solver {here:.3f} s), command line's solver {there:.3f} s")
-    print(f"ratio {whole / there:.3f}; same bits: {same}")
+    whole, here, there = (min(seconds) for seconds in (raced.whole, raced.here, raced.there))
+    print(f"fastest of {REPEATS}: fit from Python {whole:.3f} s (solver {here:.3f} s), command line's solver {there:.3f} s")
+    print(f"ratio {raced.ratio(raced.whole):.3f} (solver alone {raced.ratio(raced.here):.3f}), of the fastest {whole / there:.3f}")
+    print(f"same bits: {raced.same_bits}")
     narrow, wide = (per_row(features) for features in FEATURES)
     copies = (wide - narrow) / (8 * (FEATURES[1] - FEATURES[0]))
     rest = narrow - 8 * FEATURES[0] * copies

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _engine
-from ._nodes import name_of
+from ._nodes import Nameless, name_of, numbered
 from .errors import EdgeWeightError, GraphError, SelfLoopError
 
 LATITUDE = {"lat", "latitude"}
@@ -143,17 +143,13 @@ def _from_pairs(edges: list[tuple[Any, ...]]) -> Edges:
 
 def _from_columns(sources: list[Any], targets: list[Any], weights: list[Any], nodes: list[Any]) -> Edges:
     """Edges by the ids of their ends; `nodes` are there even without an edge."""
-    position: dict[str, int] = {}
-    code: dict[Any, int] = {}
-    for node in dict.fromkeys([*nodes, *sources, *targets]):
-        if node is None or node != node or node == "":
-            k = next((k for k, ends in enumerate(zip(sources, targets)) if any(end is node or end == node for end in ends)), None)
-            raise GraphError("graph: a node without a name" if k is None else f"graph: edge {k} has an end without a name")
-        code[node] = position.setdefault(name_of(node), len(position))
-    heads, tails = (
-        np.fromiter(map(code.__getitem__, ends), dtype=np.int64, count=len(ends)) for ends in (sources, targets)
-    )
-    names = list(position)
+    try:
+        names, code = numbered([*nodes, *sources, *targets])
+    except Nameless as error:
+        found = [k for k in map(error.position, (sources, targets)) if k is not None]
+        what = f"edge {min(found)} has an end" if found else "a node"
+        raise GraphError(f"graph: {what} without a name") from None
+    heads, tails = (np.fromiter(map(code.__getitem__, ends), dtype=np.int64, count=len(ends)) for ends in (sources, targets))
     values = _weights(weights)
     _check(heads, tails, values, names)
     return Edges(names, heads, tails, values)

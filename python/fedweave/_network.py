@@ -31,13 +31,14 @@ def network(graph: Any, nodes: Any, rows: int, columns: Mapping[str, np.ndarray]
     """Joins rows and graph. `columns` are the columns of X that `knn` asked for."""
     names, codes = names_of_rows(nodes, rows)
     edges = None if isinstance(graph, knn) else edges_of(graph)
-    if edges is not None and edges.names and not set(edges.names) & set(names):
+    known = set(names)
+    if edges is not None and edges.names and known.isdisjoint(edges.names):
         mine, its = (", ".join(repr(n) for n in some[:3]) for some in (names, edges.names))
         hint = "; for a matrix, give (matrix, names)" if all(n.isdigit() for n in edges.names[:3]) else ""
         raise GraphError(f"graph: it has other nodes ({its}, ...) than the data ({mine}, ...){hint}")
-    union = sorted(set(names) | set(edges.names if edges is not None else _places(graph)))
-    index = {name: i for i, name in enumerate(union)}
-    node_of_row = np.fromiter((index[name] for name in names), dtype=np.int64, count=len(names))[codes]
+    union = sorted(known.union(edges.names if edges is not None else _places(graph)))
+    index = dict(zip(union, range(len(union))))
+    node_of_row = np.fromiter(map(index.__getitem__, names), dtype=np.int64, count=len(names))[codes]
     positions = None
     if edges is None:
         positions = _positions(graph, union, node_of_row, columns)
@@ -72,7 +73,7 @@ def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _ends(edges: Edges, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    number = np.fromiter((index[name] for name in edges.names), dtype=np.int64, count=len(edges.names))
+    number = np.fromiter(map(index.__getitem__, edges.names), dtype=np.int64, count=len(edges.names))
     if not len(number):
         return edges.heads.astype(np.int64), edges.tails.astype(np.int64)
     return number[edges.heads], number[edges.tails]

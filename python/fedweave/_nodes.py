@@ -34,18 +34,35 @@ def names_of_rows(nodes: Any, rows: int) -> tuple[list[str], np.ndarray]:
         message = f"nodes: expected one id per row of X, {rows}, found {len(values)}"
         raise SizeError(message, what="nodes", expected=rows, found=len(values))
     try:
-        distinct = dict.fromkeys(values)
+        names, code = numbered(values)
+    except Nameless as error:
+        row = error.position(values)
+        raise FedweaveError(f"nodes: row {row} has no node id", row=row) from None
     except TypeError:
         raise TypeError("nodes: ids must be strings or numbers, one per row of X") from None
-    position: dict[str, int] = {}
-    code = {}
-    for value in distinct:
-        if value is None or value != value or value == "":
-            row = next(k for k, v in enumerate(values) if v is value or v == value)
-            raise FedweaveError(f"nodes: row {row} has no node id", row=row)
-        code[value] = position.setdefault(name_of(value), len(position))
-    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=rows)
-    return list(position), codes
+    return names, np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=rows)
+
+
+def numbered(nodes: Iterable[Any]) -> tuple[list[str], dict[Any, int]]:
+    """Names as they come, and for every id the position of its name. Ids with the same text are one node."""
+    distinct = dict.fromkeys(nodes)
+    for node in distinct:
+        if node is None or node != node or node == "":
+            raise Nameless(node)
+    names = [name_of(node) for node in distinct]
+    position = dict(zip(dict.fromkeys(names), range(len(names))))
+    return list(position), dict(zip(distinct, map(position.__getitem__, names)))
+
+
+class Nameless(Exception):
+    """An id that names nothing: None, NaN or an empty text."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+
+    def position(self, values: Iterable[Any]) -> int | None:
+        """Where it is among `values`."""
+        return next((k for k, value in enumerate(values) if value is self.node or value == self.node), None)
 
 
 def _names_of_runs(nodes: np.ndarray) -> tuple[list[str], np.ndarray]:

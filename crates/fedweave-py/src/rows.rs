@@ -34,49 +34,50 @@ pub struct Grouped {
 impl Rows<'_> {
     /// Checks the numbers and copies them, once.
     pub fn grouped(&self, py: Python<'_>) -> PyResult<Grouped> {
-        let origin = self.origin(py)?;
-        let data = self.dataset(&origin).map_err(|error| raised(py, &error, &origin))?;
+        let (offsets, origin) = self.order(py)?;
+        let data = self.dataset(offsets, &origin).map_err(|error| raised(py, &error, &origin))?;
         let graph = self.graph().map_err(|error| raised(py, &error, &[]))?;
         Ok(Grouped { data, origin, graph })
     }
 
-    /// The rows in the order of their nodes; inside a node as they came.
-    fn origin(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+    /// Where the rows of every node start, and the rows in the order of their nodes; inside a node as they came.
+    fn order(&self, py: Python<'_>) -> PyResult<(Vec<usize>, Vec<usize>)> {
         let node_of_row = self.node_of_row.as_array();
-        let mut next = vec![0usize; self.nodes + 1];
+        let mut offsets = vec![0usize; self.nodes + 1];
         for &node in node_of_row.iter() {
             match usize::try_from(node) {
-                Ok(node) if node < self.nodes => next[node + 1] += 1,
+                Ok(node) if node < self.nodes => offsets[node + 1] += 1,
                 _ => return Err(plain(py, "SizeError", &format!("there is no node number {node}"))),
             }
         }
-        (0..self.nodes).for_each(|i| next[i + 1] += next[i]);
+        (0..self.nodes).for_each(|i| offsets[i + 1] += offsets[i]);
+        let mut next = offsets.clone();
         let mut origin = vec![0; node_of_row.len()];
         for (row, &node) in node_of_row.iter().enumerate() {
             let place = &mut next[node as usize];
             origin[*place] = row;
             *place += 1;
         }
-        Ok(origin)
+        Ok((offsets, origin))
     }
 
-    fn dataset(&self, origin: &[usize]) -> fedweave::Result<Dataset> {
+    fn dataset(&self, offsets: Vec<usize>, origin: &[usize]) -> fedweave::Result<Dataset> {
         let x = self.x.as_array();
         if x.nrows() != origin.len() {
             return Err(fedweave::Error::Size { what: "rows of X", expected: origin.len(), found: x.nrows() });
         }
         let cols = x.ncols() + usize::from(self.intercept);
-        let mut sorted = Matrix::zeros(origin.len(), cols);
-        for (to, &from) in origin.iter().enumerate() {
-            let row = sorted.row_mut(to);
-            row.iter_mut().zip(x.row(from)).for_each(|(to, from)| *to = *from);
-            if self.intercept {
-                row[cols - 1] = 1.0;
-            }
+        if cols == 0 {
+            return Err(fedweave::Error::Size { what: "columns of X", expected: 1, found: 0 });
         }
-        let mut offsets = vec![0; self.nodes + 1];
-        self.node_of_row.as_array().iter().for_each(|&node| offsets[node as usize + 1] += 1);
-        (0..self.nodes).for_each(|i| offsets[i + 1] += offsets[i]);
+        let mut sorted = Vec::with_capacity(origin.len() * cols);
+        for &from in origin {
+            match x.row(from).to_slice() {
+                Some(row) => sorted.extend_from_slice(row),
+                None => sorted.extend(x.row(from)),
+            }
+            sorted.extend(self.intercept.then_some(1.0));
+        }
         let pick = |array: &Option<PyReadonlyArray1<'_, f64>>, otherwise: f64| match array {
             // A wrong length is for the dataset to refuse.
             Some(array) if array.as_array().len() == origin.len() => {
@@ -86,7 +87,7 @@ impl Rows<'_> {
             Some(array) => array.as_array().to_vec(),
             None => vec![otherwise; origin.len()],
         };
-        Dataset::new(offsets, sorted, pick(&self.y, 0.0), pick(&self.weight, 1.0))
+        Dataset::new(offsets, Matrix::from_rows(cols, sorted), pick(&self.y, 0.0), pick(&self.weight, 1.0))
     }
 
     fn graph(&self) -> fedweave::Result<Graph> {

@@ -173,7 +173,9 @@ impl Dataset {
 
     fn check_finite(&self) -> Result<()> {
         for row in 0..self.len() {
-            if let Some(column) = self.x(row).iter().position(|v| !v.is_finite()) {
+            // All of a row at once is faster than one after the other until the first fault.
+            if !self.x(row).iter().fold(true, |fine, v| fine & v.is_finite()) {
+                let column = self.x(row).iter().take_while(|v| v.is_finite()).count();
                 return Err(Error::NotFinite { row, what: format!("feature {column}") });
             }
             if !self.y[row].is_finite() {

@@ -186,12 +186,11 @@ fn shares(data: &Dataset, node_weight: NodeWeight) -> Vec<f64> {
 }
 
 fn check_scale(data: &Dataset) -> Result<()> {
-    let mut size = vec![0.0f64; data.dim() + 1];
+    let mut size = vec![0.0f64; data.dim()];
     for row in 0..data.len() {
-        for (s, v) in size.iter_mut().zip(data.x(row).iter().chain([&data.y()[row]])) {
-            *s = s.max(v.abs());
-        }
+        size.iter_mut().zip(data.x(row)).for_each(|(s, v)| *s = s.max(v.abs()));
     }
+    size.push(data.y().iter().fold(0.0, |s, v| s.max(v.abs())));
     match size.iter().position(|s| *s > SCALE_MAX || (*s > 0.0 && *s < 1.0 / SCALE_MAX)) {
         Some(column) => Err(Error::Scale { column, size: size[column] }),
         None => Ok(()),
