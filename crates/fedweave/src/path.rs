@@ -5,11 +5,14 @@
 
 mod balance;
 mod breakpoints;
+mod chain;
 mod lambda_max;
 mod lineage;
 mod pooled;
 mod recovery;
 mod start;
+
+use rayon::prelude::*;
 
 use crate::cluster::clusters;
 use crate::error::Result;
@@ -19,6 +22,7 @@ use crate::problem::Problem;
 use crate::solve::{Record, Settings, Solution, Status, Watch, solve};
 
 pub use breakpoints::Breakpoint;
+use chain::{Chain, Heeding, chains};
 pub use lambda_max::{Bracket, lambda_max};
 pub use lineage::{Link, lineage, same, splits};
 pub use recovery::{Conditions, Recovery, recovery};
@@ -54,7 +58,7 @@ pub struct Path {
 }
 
 /// What happens at one `lambda`, for whoever watches.
-pub trait PathWatch {
+pub trait PathWatch: Send {
     /// A check of the solver at position `k` of the grid (also while a change after it is bracketed).
     fn see(&mut self, _k: usize, _record: &Record) -> Watch {
         Watch::Continue
@@ -82,59 +86,43 @@ pub struct PathSettings<'s> {
     pub lambda_max: Option<&'s Bracket>,
 }
 
-/// Solves the grid in its order, each value started from the ones before.
+/// Solves the grid, each value started from the ones before. Long grids of small problems are solved in several parts at once.
 pub fn path(
     problem: &mut Problem,
     lambdas: &[f64],
     settings: &PathSettings,
     watch: &mut dyn PathWatch,
 ) -> Result<Path> {
-    let watch = &mut Heeding { watch, stop: None };
-    let mut found = Path::default();
-    let mut predictor = Predictor::new(settings.lambda_max);
-    let mut last: Option<(PathPoint, Solution)> = None;
-    for (k, &lambda) in lambdas.iter().enumerate() {
-        let (point, solution) = solve_at(problem, lambda, &settings.solve, &predictor, k, watch)?;
-        if let Some(status) = broken_off(point.status) {
-            found.stopped = Some(status);
+    let chains = chains(problem, lambdas.len(), settings);
+    let heeding = &Heeding::new(watch, chains.len());
+    let chain = |(number, positions)| Chain { number, positions, settings, heeding };
+    let mut chains = chains.into_iter().enumerate().map(chain);
+    let first = chains.next().expect("there is one");
+    let others: Vec<_> = chains.map(|chain| (chain, problem.clone())).collect();
+    let (first, others) = rayon::join(
+        || first.walk(problem, lambdas, &mut |k, point, solution| heeding.keep(k, point, solution)),
+        || -> Vec<_> { others.into_par_iter().map(|(chain, problem)| ahead(&chain, problem, lambdas)).collect() },
+    );
+    let mut found = first?;
+    for other in others {
+        // What comes after a value that was broken off is left out.
+        if found.stopped.is_some() {
             break;
         }
-        watch.watch.keep(k, &point, &solution);
-        found.points.push(point.clone());
-        predictor.learn(lambda, &solution, &found.points[k].partition);
-        if watch.stop.is_some() {
-            found.stopped = watch.stop;
-            break;
-        }
-        let Some(width) = settings.breakpoints else { continue };
-        let now = (point, solution);
-        if let Some(before) = &last {
-            let search = breakpoints::Search { width, settings, at: k };
-            found.stopped = search.run(problem, before, &now, watch, &mut found.breakpoints)?;
-            if found.stopped.is_some() {
-                break;
-            }
-        }
-        last = Some(now);
+        let (next, solutions) = other?;
+        next.points.iter().zip(&solutions).for_each(|(point, (k, solution))| heeding.keep(*k, point, solution));
+        found.points.extend(next.points);
+        found.stopped = next.stopped;
     }
     found.breakpoints.sort_by(|a, b| a.below.total_cmp(&b.below));
     Ok(found)
 }
 
-/// Remembers that the watcher wants to stop, also if the solution was finished in the same moment.
-struct Heeding<'a> {
-    watch: &'a mut dyn PathWatch,
-    stop: Option<Status>,
-}
-
-impl Heeding<'_> {
-    fn see(&mut self, k: usize, record: &Record) -> Watch {
-        let decision = self.watch.see(k, record);
-        if let Watch::Stop(status) = decision {
-            self.stop = Some(status);
-        }
-        decision
-    }
+/// Solves a chain and keeps its solutions, for when those before it are there.
+fn ahead(chain: &Chain, mut problem: Problem, lambdas: &[f64]) -> Result<(Path, Vec<(usize, Solution)>)> {
+    let mut solutions = Vec::new();
+    let found = chain.walk(&mut problem, lambdas, &mut |k, _, solution| solutions.push((k, solution.clone())))?;
+    Ok((found, solutions))
 }
 
 fn solve_at(
@@ -143,16 +131,16 @@ fn solve_at(
     settings: &Settings,
     predictor: &Predictor,
     k: usize,
-    watch: &mut Heeding,
+    chain: &Chain,
 ) -> Result<(PathPoint, Solution)> {
     problem.set_lambda(lambda)?;
     let start = predictor.start(problem);
-    let solution = solve(problem, settings, start, &mut |record| watch.see(k, record));
+    let solution = solve(problem, settings, start, &mut |record| chain.see(k, record));
     let point = PathPoint {
         lambda,
         objective: solution.objective,
         certified_gap: solution.certified_gap,
-        partition: partition(problem, &solution, predictor, watch.watch),
+        partition: partition(problem, &solution, predictor, chain.heeding),
         status: solution.status,
         iterations: solution.iterations,
     };
@@ -160,11 +148,11 @@ fn solve_at(
 }
 
 /// The clusters; where there is one model per component, no tolerance is needed to see it.
-fn partition(problem: &Problem, solution: &Solution, predictor: &Predictor, watch: &dyn PathWatch) -> Partition {
+fn partition(problem: &Problem, solution: &Solution, predictor: &Predictor, heeding: &Heeding) -> Partition {
     if predictor.one_model(problem.lambda()).is_some() {
         return problem.components().by_size();
     }
-    let models = watch.models(&solution.w);
+    let models = heeding.models(&solution.w);
     clusters(problem, models.as_ref().unwrap_or(&solution.w), &solution.u).partition
 }
 

@@ -16,11 +16,13 @@ use crate::solve::newton::elimination;
 /// Products of larger strengths leave the range of f64.
 pub const STRENGTH_MAX: f64 = 1e100;
 
-/// A problem whose parts fit together; after [`build`](Problem::build) no iteration can meet a wrong size.
+/// A problem whose parts fit together; after [`build`](Problem::build) no iteration can meet a wrong size. Copies share their
+/// parts.
+#[derive(Clone)]
 pub struct Problem {
-    graph: Graph,
-    loss: Box<dyn Loss>,
-    penalty: Box<dyn Penalty>,
+    graph: Arc<Graph>,
+    loss: Arc<dyn Loss>,
+    penalty: Arc<dyn Penalty>,
     lambda: f64,
     weights: Vec<f64>,
     components: OnceLock<Partition>,
@@ -40,6 +42,7 @@ impl Problem {
         penalty.check(graph.edges(), loss.dim())?;
         let (weights, components) = (Vec::new(), OnceLock::new());
         let (layout, elimination) = (OnceLock::new(), OnceLock::new());
+        let (graph, loss, penalty) = (Arc::new(graph), Arc::from(loss), Arc::from(penalty));
         let mut problem = Problem { graph, loss, penalty, lambda: 0.0, weights, components, layout, elimination };
         problem.set_lambda(lambda)?;
         Ok(problem)
@@ -58,14 +61,14 @@ impl Problem {
     }
 
     /// Exchanges the losses with others of the same size.
-    pub(crate) fn swap_loss(&mut self, loss: &mut Box<dyn Loss>) {
+    pub(crate) fn swap_loss(&mut self, loss: &mut Arc<dyn Loss>) {
         assert_eq!((self.loss.nodes(), self.loss.dim()), (loss.nodes(), loss.dim()), "losses of the same size");
         std::mem::swap(&mut self.loss, loss);
     }
 
     /// Exchanges the edge weights `A_e` with others.
     pub(crate) fn swap_weights(&mut self, weights: &mut Vec<f64>) {
-        self.graph.swap_weights(weights);
+        Arc::make_mut(&mut self.graph).swap_weights(weights);
         self.weights = self.graph.weights().iter().map(|a| self.lambda * a).collect();
     }
 

@@ -259,12 +259,44 @@ impl PathWatch for Impatient {
 
 #[test]
 fn what_was_finished_before_an_interruption_is_kept() {
-    let mut golden = golden("p04");
-    let mut watch = Impatient { looks: 40, kept: 0 };
     let grid = geometric(1.0, 1e-3, 50);
-    let found = path(&mut golden.problem, &grid, &PathSettings::default(), &mut watch).unwrap();
-    assert_eq!(found.stopped, Some(Status::Interrupted));
-    assert!(found.points.len() == watch.kept && (1..50).contains(&watch.kept), "{}", watch.kept);
+    let kept = |looks: usize| {
+        let mut watch = Impatient { looks, kept: 0 };
+        let found = path(&mut golden("p04").problem, &grid, &PathSettings::default(), &mut watch).unwrap();
+        assert_eq!(found.stopped, Some(Status::Interrupted));
+        assert_eq!(found.points.len(), watch.kept);
+        assert!(found.points.iter().zip(&grid).all(|(point, lambda)| point.lambda == *lambda));
+        watch.kept
+    };
+    assert!((1..25).contains(&kept(10)));
+}
+
+/// A long grid of a small problem is solved in parts at once; nobody notices but by the clock.
+#[test]
+fn parts_of_a_grid_are_put_together_in_order() {
+    let grid = geometric(1.0, 1e-3, 80);
+    let mut problem = golden("p04").problem;
+    let mut watch = Impatient { looks: usize::MAX, kept: 0 };
+    let settings = PathSettings::default();
+    let found = path(&mut problem, &grid, &settings, &mut watch).unwrap();
+    assert_eq!((found.points.len(), watch.kept, found.stopped), (80, 80, None));
+    for (point, &lambda) in found.points.iter().zip(&grid) {
+        problem.set_lambda(lambda).unwrap();
+        let alone = solve(&problem, &settings.solve, None, &mut |_| Watch::Continue);
+        let allowed = settings.solve.tolerance * alone.objective.abs().max(1.0);
+        assert!(point.lambda == lambda && (point.objective - alone.objective).abs() <= allowed, "{point:?}");
+    }
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let looks = |looks: usize| {
+        let mut watch = Impatient { looks, kept: 0 };
+        let found = one_thread.install(|| path(&mut golden("p04").problem, &grid, &settings, &mut watch)).unwrap();
+        (found, looks - watch.looks)
+    };
+    let (again, all) = looks(usize::MAX);
+    assert_eq!(found, again);
+    // Stopped in the last part.
+    let broken_off = looks(all - 3).0.points;
+    assert!((54..80).contains(&broken_off.len()) && broken_off == found.points[..broken_off.len()]);
 }
 
 fn golden(name: &str) -> Golden {

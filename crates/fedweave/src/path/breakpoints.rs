@@ -1,8 +1,9 @@
 //! Values of `lambda` at which the clusters change, bracketed by bisection.
 
+use super::chain::Chain;
 use super::lineage::same;
 use super::start::Predictor;
-use super::{Heeding, PathPoint, PathSettings, broken_off, solve_at};
+use super::{PathPoint, broken_off, solve_at};
 use crate::error::Result;
 use crate::problem::Problem;
 use crate::solve::{Settings, Solution, Status};
@@ -24,23 +25,22 @@ pub struct Breakpoint {
 const TOLERANCE: f64 = 1e-8;
 
 /// A search between two neighbours on the grid.
-pub(super) struct Search<'s> {
+pub(super) struct Search<'s, 'c> {
     pub width: f64,
-    pub settings: &'s PathSettings<'s>,
+    pub chain: &'s Chain<'c>,
     /// Position of the second one.
     pub at: usize,
 }
 
 type Solved = (PathPoint, Solution);
 
-impl Search<'_> {
+impl Search<'_, '_> {
     /// Finds the changes between two solved values. Intervals whose ends have the same clusters are taken to hold none.
     pub fn run(
         &self,
         problem: &mut Problem,
         a: &Solved,
         b: &Solved,
-        watch: &mut Heeding,
         found: &mut Vec<Breakpoint>,
     ) -> Result<Option<Status>> {
         let (low, high) = if a.0.lambda < b.0.lambda { (a, b) } else { (b, a) };
@@ -59,16 +59,16 @@ impl Search<'_> {
             });
             return Ok(None);
         }
-        let solve = &self.settings.solve;
+        let solve = &self.chain.settings.solve;
         let settings = Settings { tolerance: solve.tolerance.min(TOLERANCE), ..solve.clone() };
-        let mut predictor = Predictor::new(self.settings.lambda_max);
+        let mut predictor = Predictor::new(self.chain.settings.lambda_max);
         predictor.learn(high.0.lambda, &high.1, &high.0.partition);
-        let solved = solve_at(problem, middle, &settings, &predictor, self.at, watch)?;
-        if let Some(status) = broken_off(solved.0.status).or(watch.stop) {
+        let solved = solve_at(problem, middle, &settings, &predictor, self.at, self.chain)?;
+        if let Some(status) = broken_off(solved.0.status).or(self.chain.heeding.stop()) {
             return Ok(Some(status));
         }
-        match self.run(problem, low, &solved, watch, found)? {
-            None => self.run(problem, &solved, high, watch, found),
+        match self.run(problem, low, &solved, found)? {
+            None => self.run(problem, &solved, high, found),
             stopped => Ok(stopped),
         }
     }

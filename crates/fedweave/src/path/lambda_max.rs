@@ -11,6 +11,8 @@
 //! point problem `sum_i |w_i + g_i/2|^2 + lambda sum_e A_e phi`, whose gradients at `w = 0` are the same `g`: its solution at a
 //! `lambda` too small is a `z` with a larger quotient (Dinkelbach's method), its flows are nearly balanced.
 
+use std::sync::Arc;
+
 use super::balance::balance;
 use super::broken_off;
 use super::pooled::{Pooled, pooled};
@@ -73,7 +75,7 @@ fn by_gradients(
     let unit = gradients.max_row_norm();
     let (mut ends, mut flows) = (Ends { below: 0.0, above: 0.0 }, Matrix::zeros(edges, problem.dim()));
     if unit > 0.0 {
-        let mut points = point_loss(gradients, unit)?;
+        let mut points = Arc::from(point_loss(gradients, unit)?);
         problem.swap_loss(&mut points);
         let demand = scaled(gradients, -1.0 / unit);
         let found = narrow(problem, &demand, width, watch);
