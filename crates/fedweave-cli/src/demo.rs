@@ -3,6 +3,7 @@
 //! 207 weather stations of Finland, 96 hours: predict the temperature from the time of day and a trend, with ten training
 //! hours a station.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -10,6 +11,7 @@ use clap::Args;
 use fedweave::split::{Part, SplitSpec, split};
 use fedweave_io::{RunWriter, load};
 use fedweave_report::Report;
+use tempfile::TempPath;
 
 use crate::compare::{Compared, compare_input};
 use crate::config::{Lambda, RawConfig};
@@ -39,8 +41,8 @@ pub struct DemoArgs {
 
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let writer = RunWriter::create(&args.out, true)?;
-    let file = Unpacked::new()?;
-    let raw = request(file.path(), args.seed);
+    let file = unpacked()?;
+    let raw = request(&file, args.seed);
     let plan = Plan::compare(raw.clone())?;
     let input = load(&plan.input)?;
     let spec = plan.split.expect("rows are held out");
@@ -133,22 +135,8 @@ fn words(fit: &Fit, compared: &Compared, out: &Path) -> String {
 }
 
 /// The embedded data as a file, gone when dropped.
-struct Unpacked(PathBuf);
-
-impl Unpacked {
-    fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("fedweave-demo-{}.csv.gz", std::process::id()));
-        std::fs::write(&path, STATIONS).with_context(|| format!("{}: cannot be written", path.display()))?;
-        Ok(Unpacked(path))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Unpacked {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn unpacked() -> Result<TempPath> {
+    let file = tempfile::Builder::new().prefix("fedweave-demo-").suffix(".csv.gz").tempfile();
+    let file = file.and_then(|mut file| file.write_all(STATIONS).map(|()| file));
+    Ok(file.context("the data cannot be put into a temporary file")?.into_temp_path())
 }

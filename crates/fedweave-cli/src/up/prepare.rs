@@ -8,6 +8,7 @@ use fedweave::graph::cut;
 use fedweave_node::certs::{Authority, Validity};
 use fedweave_node::{Network, Plan as PartPlan};
 use rand::{RngExt, SeedableRng};
+use tempfile::TempDir;
 
 use super::UpArgs;
 use super::files::{Desk, write_part, write_public};
@@ -27,7 +28,7 @@ pub struct Prepared {
     pub metrics: Vec<String>,
     edges_cut: usize,
     work: PathBuf,
-    _temporary: Option<Temporary>,
+    _temporary: Option<TempDir>,
 }
 
 impl Prepared {
@@ -41,15 +42,6 @@ impl Prepared {
             None => format!("; files in {}", self.work.display()),
         };
         format!("{parts} parts of {least} to {most} nodes, {cut} edges between them{kept}")
-    }
-}
-
-/// Removes a folder at the end.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -78,17 +70,15 @@ pub fn prepare(args: &UpArgs, model: &RawConfig, network: &Network) -> Result<Pr
     Ok(Prepared { folders, plans, metrics, edges_cut: cut.edges, work, _temporary: temporary })
 }
 
-fn folder(args: &UpArgs) -> Result<(PathBuf, Option<Temporary>)> {
+fn folder(args: &UpArgs) -> Result<(PathBuf, Option<TempDir>)> {
     if let Some(work) = &args.work {
         ensure!(!work.exists(), "{}: exists already; --work makes a new folder", work.display());
         std::fs::create_dir_all(work).with_context(|| work.display().to_string())?;
         return Ok((work.canonicalize()?, None));
     }
-    let mut random = rand_chacha::ChaCha8Rng::try_from_rng(&mut rand::rngs::SysRng)?;
-    let name = format!("fedweave-up-{}-{:08x}", std::process::id(), random.random::<u32>());
-    let work = std::env::temp_dir().join(name);
-    std::fs::create_dir(&work).with_context(|| work.display().to_string())?;
-    let temporary = Temporary(work.clone());
+    // Open to nobody else: keys are in it.
+    let temporary = tempfile::Builder::new().prefix("fedweave-up-").tempdir().context("a temporary folder")?;
+    let work = temporary.path().canonicalize()?;
     Ok((work, Some(temporary)))
 }
 
