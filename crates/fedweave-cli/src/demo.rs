@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use fedweave::split::{Part, SplitSpec, split};
-use fedweave_io::{RunWriter, load};
+use fedweave::split::{Part, split};
+use fedweave_io::load;
 use fedweave_report::Report;
+use fedweave_run::compare::CompareResult;
+use fedweave_run::fit::FitResult;
+use fedweave_run::predictor::Scores;
+use fedweave_run::request::{CompareRequest, FitRequest, Settings, Value};
+use fedweave_run::{compare, fit, run_dir};
 use tempfile::TempPath;
 
-use crate::compare::{Compared, compare_input};
-use crate::config::{Lambda, RawConfig};
-use crate::fit::{Fit, fit_input};
-use crate::plan::Plan;
-use crate::predict::Model;
-use crate::story;
+use crate::progress::Terminal;
 use crate::{Exit, say};
 
 const STATIONS: &[u8] = include_bytes!("../../../data/fmi_hourly_2024.csv.gz");
@@ -40,71 +40,68 @@ pub struct DemoArgs {
 }
 
 pub fn run(args: &DemoArgs) -> Result<Exit> {
-    let writer = RunWriter::create(&args.out, true)?;
+    let writer = run_dir::create_at(&args.out, true)?;
     let file = unpacked()?;
-    let raw = request(&file, args.seed);
-    let plan = Plan::compare(raw.clone())?;
-    let input = load(&plan.input)?;
-    let spec = plan.split.expect("rows are held out");
-    let compared = compare_input(plan, input)?;
-    let fit = refit(raw, &compared, &spec)?;
+    let settings = settings(&file, args.seed);
+    let (request, spec) = CompareRequest::of_files(&settings)?;
+    let terminal = Terminal::new();
+    let compared = compare::compare(request, load(&spec)?, &terminal)?;
+    let fit = refit(settings, &compared, &terminal)?;
+    terminal.finish();
 
-    let mut page = story::report_of(&fit);
+    let mut page = fit::report_of(&fit)?;
     dress(&mut page, &compared);
-    writer.write_bytes("stations.csv.gz", STATIONS)?;
+    writer.write_bytes(run_dir::STATIONS, STATIONS)?;
     writer.write_parameters(&fit.input.features, &fit.input.names, &fit.parameters)?;
-    writer.write_json("summary.json", &compared.summary())?;
-    writer.write_json("encoding.json", &Model::of(&fit.loss, &fit.input))?;
-    story::write_report(&writer, &page)?;
+    writer.write_json(run_dir::SUMMARY, &compare::summary(&compared))?;
+    writer.write_json(run_dir::ENCODING, &Scores::of(&fit.loss, &fit.input))?;
+    run_dir::write_report(&writer, &page)?;
     writer.finish()?;
     say(&words(&fit, &compared, &args.out))?;
     Ok(Exit::Done)
 }
 
-fn request(stations: &Path, seed: u64) -> RawConfig {
-    let list = |words: &[&str]| Some(words.iter().map(|w| (*w).to_owned()).collect());
-    RawConfig {
-        nodes: Some(stations.to_path_buf()),
-        node: Some("station".into()),
-        target: Some("temp".into()),
-        drop: list(&["time"]),
-        standardize: true,
-        knn: Some(4),
-        by: list(&["lat", "lon"]),
-        train: Some(10.0),
-        validation: Some(10.0),
-        ridge: Some(vec![1e-3, 1e-1]),
-        lambda_grid: Some(vec![2.0, 1.0, 0.5, 0.25, 0.125, 0.06, 0.03]),
-        seed: Some(seed),
-        title: Some("Temperature at 207 weather stations of Finland".into()),
-        source: Some(SOURCE.into()),
-        ..RawConfig::default()
-    }
+fn settings(stations: &Path, seed: u64) -> Settings {
+    let texts = |words: &[&str]| Value::Texts(words.iter().map(|w| (*w).to_owned()).collect());
+    let text = |word: &str| Value::Text(word.to_owned());
+    Settings::default()
+        .with("nodes", text(&stations.to_string_lossy()))
+        .with("node", text("station"))
+        .with("target", text("temp"))
+        .with("drop", texts(&["time"]))
+        .with("standardize", Value::Flag(true))
+        .with("knn", Value::Count(4))
+        .with("by", texts(&["lat", "lon"]))
+        .with("train", Value::Number(10.0))
+        .with("validation", Value::Number(10.0))
+        .with("ridge", Value::Numbers(vec![1e-3, 1e-1]))
+        .with("lambda-grid", Value::Numbers(vec![2.0, 1.0, 0.5, 0.25, 0.125, 0.06, 0.03]))
+        .with("seed", Value::Count(seed))
+        .with("title", text("Temperature at 207 weather stations of Finland"))
+        .with("source", text(SOURCE))
 }
 
 /// The networked models of the comparison once more, to certify them and to see how they were found.
-fn refit(raw: RawConfig, compared: &Compared, spec: &SplitSpec) -> Result<Fit> {
+fn refit(settings: Settings, compared: &CompareResult, terminal: &Terminal) -> Result<FitResult> {
     let chosen = &compared.outcomes[0].networked;
-    let plan = Plan::fit(RawConfig {
-        ridge: Some(vec![chosen.ridge]),
-        lambda: chosen.lambda.map(Lambda::Fixed),
-        lambda_grid: None,
-        train: None,
-        validation: None,
-        ..raw
-    })?;
-    let mut input = load(&plan.input)?;
-    let part = split(&input.data, input.groups.as_deref(), spec)?;
+    let settings = settings
+        .without(&["lambda-grid", "train", "validation"])
+        .with("ridge", Value::Numbers(vec![chosen.ridge]))
+        .with("lambda", Value::Number(chosen.lambda.unwrap_or(0.0)));
+    let (request, spec) = FitRequest::of_files(&settings)?;
+    let mut input = load(&spec)?;
+    let held = compared.request.held_out.spec.expect("compare holds out rows");
+    let part = split(&input.data, input.groups.as_deref(), &held)?;
     input.data = input.data.select(&part.mask(Part::Train));
-    fit_input(plan, input)
+    Ok(fit::fit(request, input, terminal)?)
 }
 
 /// Errors on test rows, of all methods, in place of none.
-fn dress(page: &mut Report, compared: &Compared) {
-    compared.tell(page);
+fn dress(page: &mut Report, compared: &CompareResult) {
+    compared.put_into(page);
     let outcome = &compared.outcomes[0];
     page.command = "fedweave demo".into();
-    page.what.split = compared.split_words();
+    page.what.split = compared.request.held_out.describe();
     page.what.rows_held_out = compared.input.data.len() - page.what.rows;
     page.outcome.validation_error = outcome.networked.test.mean();
     page.outcome.local_error = outcome.local.test.mean();
@@ -116,7 +113,7 @@ fn dress(page: &mut Report, compared: &Compared) {
     }
 }
 
-fn words(fit: &Fit, compared: &Compared, out: &Path) -> String {
+fn words(fit: &FitResult, compared: &CompareResult, out: &Path) -> String {
     let s = &fit.solution;
     let gap = s.certified_gap.map_or("no certificate".into(), |gap| {
         format!("certified within {:.1e} of the optimal objective {:.1}", gap, s.objective)
@@ -126,9 +123,9 @@ fn words(fit: &Fit, compared: &Compared, out: &Path) -> String {
          {}\n\nnetworked: lambda {}, ridge {}, {} iterations, {gap}\n\
          with the same hours held out at all stations (--split-by time) the advantage over local is gone\n\n\
          report: {}\nthe same by hand: {COMMAND}",
-        compared.words(),
-        fit.lambda,
-        fit.plan.ridges[0],
+        compare::text(compared),
+        fit.problem.lambda(),
+        fit.request.model.ridges[0],
         s.iterations,
         out.join("report.html").display(),
     )

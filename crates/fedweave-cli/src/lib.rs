@@ -1,63 +1,41 @@
 //! The command line: arguments, progress, exit codes; nothing else. A library, so that other programs may offer it too.
 
-mod ask;
+#[cfg(feature = "federation")]
 mod audit_log;
-mod bench;
+#[cfg(feature = "federation")]
 mod certs;
-mod compare;
-mod config;
 mod demo;
-mod fit;
+mod files;
 mod generate;
-mod graph;
-mod models;
+mod help;
+mod job_args;
+mod jobs;
+#[cfg(feature = "federation")]
 mod node;
-mod ourselves;
-mod path;
-mod plan;
-mod predict;
 mod progress;
+#[cfg(feature = "federation")]
+mod reexec;
 mod reproduce;
-mod rerun;
-mod rounds;
+#[cfg(feature = "federation")]
 mod simulate;
+#[cfg(feature = "federation")]
 mod status;
-mod story;
-mod trial;
+#[cfg(feature = "federation")]
 mod up;
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
-const EXAMPLES: &str = "\
-Examples:
-  fedweave demo
-      fits 207 weather stations, prints a table, writes fedweave-demo/report.html
-
-  fedweave fit houses.csv --node zip --target price --knn 5 --by lat,lon --out run
-      one model per zip code, coupled with the 5 nearest; lambda chosen on held-out rows
-
-  fedweave fit nodes.csv --edges edges.csv --target y --lambda 0.1 --json
-      a graph from a file, a fixed lambda, the result as JSON
-
-  fedweave path points.csv --edges edges.csv --loss point --breakpoints --out path
-      clusters as lambda grows, where they change, a report with a slider
-
-  fedweave compare houses.csv --node zip --target price --knn 5 --by lat,lon --splits 10
-      does the network help? local-only, one global model, networked, shuffled graph
-
-  fedweave predict run new.csv
-      predictions of the models in a run directory
-
-Exit codes: 0 done, 1 stopped before the tolerance (results are written), 2 bad input or failure, 130 interrupted.";
+use job_args::{JobArgs, belongs_elsewhere};
 
 /// A personal model for every node of a network of datasets.
 ///
 /// minimise  sum_i L_i(w_i)  +  lambda * sum_e A_e * phi(w_i - w_j)
 #[derive(Parser)]
-#[command(name = "fedweave", version, after_help = EXAMPLES, max_term_width = 120)]
+#[command(name = "fedweave", version, after_help = help::ALL, max_term_width = 120)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -69,53 +47,56 @@ enum Command {
     #[command(after_help = "Example:\n  fedweave demo --out weather --seed 3")]
     Demo(demo::DemoArgs),
     /// Fit a model at every node of a graph
-    #[command(after_help = fit::EXAMPLES)]
-    Fit(Box<config::RawConfig>),
+    #[command(after_help = help::FIT)]
+    Fit(JobArgs<0>),
     /// Models and clusters over a grid of lambda, where they change, and a report with a slider
-    #[command(after_help = path::EXAMPLES)]
-    Path(Box<config::RawConfig>),
+    #[command(after_help = help::PATH)]
+    Path(JobArgs<1>),
     /// Local-only, one global model, networked, shuffled graph: errors on held-out rows
-    #[command(after_help = compare::EXAMPLES)]
-    Compare(Box<config::RawConfig>),
+    #[command(after_help = help::COMPARE)]
+    Compare(JobArgs<2>),
     /// Without a graph: nodes ask others, drawn at random, and learn from those whose answers help
-    #[command(after_help = ask::EXAMPLES)]
-    Ask(Box<config::RawConfig>),
+    #[command(after_help = help::ASK)]
+    Ask(JobArgs<3>),
     /// Predict rows of another file with the models of a run directory
     #[command(after_help = "Example:\n  fedweave predict run new.csv --out predictions.csv")]
-    Predict(predict::PredictArgs),
+    Predict(files::PredictArgs),
     /// Write data with known truth: stochastic block model, chain, geometric graph
     #[command(after_help = generate::EXAMPLES)]
     Generate(generate::GenerateArgs),
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
-    Graph(graph::GraphCommand),
-    /// The competition side by side, as ratios
-    #[command(after_help = bench::EXAMPLES)]
-    Bench(bench::BenchArgs),
+    Graph(files::GraphCommand),
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
     Up(Box<up::UpArgs>),
+    #[cfg(feature = "federation")]
     /// One part of a federation
     #[command(after_help = node::EXAMPLES)]
     Node(node::NodeArgs),
+    #[cfg(feature = "federation")]
     /// Certificates of a federation
     #[command(subcommand, after_help = certs::EXAMPLES)]
     Certs(certs::CertsCommand),
+    #[cfg(feature = "federation")]
     /// Where running parts of a federation stand
     #[command(after_help = "Example:\n  fedweave status east/node.toml")]
     Status(status::StatusArgs),
+    #[cfg(feature = "federation")]
     /// Has anybody changed the event log of a part?
     #[command(subcommand)]
     AuditLog(audit_log::AuditCommand),
+    #[cfg(feature = "federation")]
     /// Federations in virtual time, where a seed decides everything that goes wrong
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
-    Report(rerun::ReportArgs),
+    Report(files::ReportArgs),
     /// Shell completions, to be sourced
     #[command(after_help = "Example:\n  source <(fedweave completions bash)")]
     Completions {
@@ -130,11 +111,16 @@ static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 /// Runs the command that `args` (the program's own name first) asks for; returns its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    ourselves::remember(&args);
+    #[cfg(feature = "federation")]
+    reexec::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
     match Cli::try_parse_from(args) {
         Ok(cli) => conclude(run(cli)),
         Err(told) => {
+            if let Some(error) = flag_of_another_command(&told) {
+                eprintln!("error: {error}");
+                return Exit::Failure as u8;
+            }
             // A reader that went away changes nothing.
             let _ = told.print();
             u8::try_from(told.exit_code()).unwrap_or(Exit::Failure as u8)
@@ -142,25 +128,36 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// A flag that exists, but not here.
+fn flag_of_another_command(told: &clap::Error) -> Option<fedweave_run::Error> {
+    let flag = told.get(ContextKind::InvalidArg).filter(|_| told.kind() == ErrorKind::UnknownArgument)?;
+    belongs_elsewhere(WORDS.get()?.first()?, &flag.to_string())
+}
+
 fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Demo(args) => demo::run(&args),
-        Command::Fit(raw) => fit::run(*raw),
-        Command::Path(raw) => path::run(*raw),
-        Command::Compare(raw) => compare::run(*raw),
-        Command::Ask(raw) => ask::run(*raw),
-        Command::Predict(args) => predict::run(&args),
+        Command::Fit(args) => jobs::fit(&args.settings()?),
+        Command::Path(args) => jobs::path(&args.settings()?),
+        Command::Compare(args) => jobs::compare(&args.settings()?),
+        Command::Ask(args) => jobs::ask(&args.settings()?),
+        Command::Predict(args) => files::predict(&args),
         Command::Generate(args) => generate::run(&args),
-        Command::Graph(command) => graph::run(&command),
-        Command::Bench(args) => bench::run(&args),
+        Command::Graph(command) => files::graph(&command),
         Command::Reproduce(args) => reproduce::run(&args),
+        #[cfg(feature = "federation")]
         Command::Up(args) => up::run(*args),
+        #[cfg(feature = "federation")]
         Command::Node(args) => node::run(&args),
+        #[cfg(feature = "federation")]
         Command::Certs(command) => certs::run(&command),
+        #[cfg(feature = "federation")]
         Command::Status(args) => status::run(&args),
+        #[cfg(feature = "federation")]
         Command::AuditLog(command) => audit_log::run(&command),
+        #[cfg(feature = "federation")]
         Command::Simulate(args) => simulate::run(&args),
-        Command::Report(args) => rerun::run(&args),
+        Command::Report(args) => files::report(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "fedweave", &mut script);
@@ -201,4 +198,15 @@ enum Exit {
     Unfinished = 1,
     Failure = 2,
     Interrupted = 130,
+}
+
+/// The command line that started this program, quoted for a shell.
+fn command() -> String {
+    let plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c));
+    let quote = |word: &String| match plain(word) && !word.is_empty() {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words: Vec<String> = WORDS.get().into_iter().flatten().map(quote).collect();
+    format!("fedweave {}", words.join(" "))
 }

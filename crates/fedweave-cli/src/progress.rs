@@ -1,11 +1,12 @@
 //! Progress on a terminal, silence in a pipe; time limits and Ctrl-C, which the mathematics knows nothing of.
 
 use std::io::IsTerminal;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use fedweave::solve::{Record, Status, Watch};
+use fedweave_run::{Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -32,52 +33,118 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Watches one solve: a bar with an estimate of the time left, and the reasons to stop early.
-pub struct Watcher {
+/// Watches a job on a terminal: a bar with an estimate of the time left, and the reasons to stop early. Silent in a pipe.
+pub struct Terminal {
+    started: Instant,
+    shown: Mutex<Shown>,
+}
+
+/// What the terminal shows now.
+enum Shown {
+    Nothing,
+    Stage(StageBar),
+    /// Pieces of work alike, under this name.
+    Pieces(String, ProgressBar),
+}
+
+/// One stage of a job.
+struct StageBar {
     bar: ProgressBar,
     started: Instant,
-    limit: Option<Duration>,
-    tolerance: f64,
-    iterations_max: usize,
+    stage: Stage,
+    /// The error that was seen first.
     first: Option<f64>,
-    /// Pieces of work done before this one, and all there are.
-    piece: (f64, f64),
 }
 
 const STEPS: u64 = 1000;
 
-impl Watcher {
-    /// A bar labelled `what`; hidden if standard error is not a terminal.
-    pub fn new(what: &str, tolerance: f64, iterations_max: usize, limit: Option<f64>) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {elapsed} · {eta} left · {msg}");
-        bar.set_style(style.expect("a fixed template").progress_chars("=> "));
-        bar.set_prefix(what.to_owned());
-        let limit = limit.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
-        Watcher { bar, started: Instant::now(), limit, tolerance, iterations_max, first: None, piece: (0.0, 1.0) }
+impl Terminal {
+    /// A job begins now.
+    pub fn new() -> Self {
+        catch_interrupts();
+        Terminal { started: Instant::now(), shown: Mutex::new(Shown::Nothing) }
     }
 
-    /// Piece `k` of `total` alike, the first of which began at `began`: the bar shows them all.
-    pub fn piece(self, k: usize, total: usize, began: Instant) -> Self {
-        let bar = self.bar.with_elapsed(began.elapsed());
-        Watcher { bar, piece: (k as f64, total as f64), ..self }
+    /// Removes what is shown.
+    pub fn finish(&self) {
+        self.replace(Shown::Nothing);
     }
 
-    /// Called at every check of the solver.
-    pub fn see(&mut self, record: &Record) -> Watch {
-        let scale = record.objective.abs().max(1.0);
-        let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
-        let first = *self.first.get_or_insert(error);
-        let (before, total) = self.piece;
-        self.bar.set_position((STEPS as f64 * (before + self.share_done(record, first, error)) / total) as u64);
-        self.bar.set_message(format!(
-            "iteration {}, objective {:.6}, error {error:.1e}",
-            record.iteration, record.objective
-        ));
+    fn replace(&self, shown: Shown) {
+        let old = std::mem::replace(&mut *self.lock(), shown);
+        match old {
+            Shown::Nothing => {}
+            Shown::Stage(StageBar { bar, .. }) | Shown::Pieces(_, bar) => bar.finish_and_clear(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn bar(length: u64, what: &str, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    bar.set_style(ProgressStyle::with_template(template).expect("a fixed template").progress_chars("=> "));
+    bar.set_prefix(what.to_owned());
+    bar
+}
+
+impl Observer for Terminal {
+    fn begin(&self, stage: Stage) {
+        let bar = bar(STEPS, &stage.what, "{prefix} [{bar:30}] {elapsed} · {eta} left · {msg}");
+        // Pieces alike share one bar, and one estimate.
+        let bar = if stage.piece.is_some() { bar.with_elapsed(self.started.elapsed()) } else { bar };
+        self.replace(Shown::Stage(StageBar { bar, started: Instant::now(), stage, first: None }));
+    }
+
+    fn see(&self, record: &Record) -> Watch {
         if interrupted() {
             return Watch::Stop(Status::Interrupted);
         }
-        match self.limit.is_some_and(|limit| self.started.elapsed() >= limit) {
+        match &mut *self.lock() {
+            Shown::Stage(stage) => stage.see(record),
+            _ => Watch::Continue,
+        }
+    }
+
+    fn advance(&self, what: &str, done: usize, total: usize) {
+        let mut shown = self.lock();
+        if !matches!(&*shown, Shown::Pieces(name, _) if name == what) {
+            let bar = bar(total as u64, what, "{prefix} [{bar:30}] {pos}/{len} · {elapsed} · {eta} left");
+            *shown = Shown::Pieces(what.to_owned(), bar);
+        }
+        if let Shown::Pieces(_, bar) = &*shown {
+            bar.set_position(done as u64);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        interrupted()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+}
+
+impl StageBar {
+    fn see(&mut self, record: &Record) -> Watch {
+        let scale = record.objective.abs().max(1.0);
+        let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
+        let first = *self.first.get_or_insert(error);
+        let (before, total) = self.stage.piece.unwrap_or((0, 1));
+        let share = (before as f64 + self.share_done(record, first, error)) / total as f64;
+        self.bar.set_position((STEPS as f64 * share) as u64);
+        let (iteration, objective) = (record.iteration, record.objective);
+        self.bar.set_message(format!("iteration {iteration}, objective {objective:.6}, error {error:.1e}"));
+        match self.stage.seconds_max.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit) {
             true => Watch::Stop(Status::TimeLimit),
             false => Watch::Continue,
         }
@@ -85,60 +152,11 @@ impl Watcher {
 
     /// The error falls about geometrically, so its logarithm tells how far we are; the limits may come first.
     fn share_done(&self, record: &Record, first: f64, error: f64) -> f64 {
-        let by_error = (first / error).ln() / (first / self.tolerance).ln().max(1e-9);
-        let by_count = record.iteration as f64 / self.iterations_max.max(1) as f64;
-        let by_time =
-            self.limit.map_or(0.0, |limit| self.started.elapsed().as_secs_f64() / limit.as_secs_f64().max(1e-9));
+        let by_error = (first / error).ln() / (first / self.stage.tolerance).ln().max(1e-9);
+        let by_count = record.iteration as f64 / self.stage.iterations_max.max(1) as f64;
+        let limit = self.stage.seconds_max;
+        let by_time = limit.map_or(0.0, |limit| self.started.elapsed().as_secs_f64() / limit.max(1e-9));
         by_error.max(by_count).max(by_time).clamp(0.0, 1.0)
-    }
-
-    /// Removes the bar; seconds since the start.
-    pub fn finish(self) -> f64 {
-        self.bar.finish_and_clear();
-        self.started.elapsed().as_secs_f64()
-    }
-}
-
-/// A bar over a known number of long pieces of work.
-pub struct Counter {
-    bar: ProgressBar,
-}
-
-impl Counter {
-    /// Piece `done + 1` of `total` begins.
-    pub fn new(what: &str, done: usize, total: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] split {msg} · {elapsed}");
-        bar.set_style(style.expect("a fixed template").progress_chars("=> "));
-        bar.set_prefix(what.to_owned());
-        bar.set_position(done as u64);
-        bar.set_message(format!("{}/{total}", done + 1));
-        Counter { bar }
-    }
-
-    /// A bar over `total` short pieces of work.
-    pub fn over(what: &str, total: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} · {elapsed} · {eta} left");
-        bar.set_style(style.expect("a fixed template").progress_chars("=> "));
-        bar.set_prefix(what.to_owned());
-        Counter { bar }
-    }
-
-    /// One piece is done.
-    pub fn next(&self) {
-        self.bar.inc(1);
-    }
-
-    /// Called at every check of a solver.
-    pub fn see(&self) -> Watch {
-        self.bar.tick();
-        if interrupted() { Watch::Stop(Status::Interrupted) } else { Watch::Continue }
-    }
-
-    /// Removes the bar.
-    pub fn finish(self) {
-        self.bar.finish_and_clear();
     }
 }
 

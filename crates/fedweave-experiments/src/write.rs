@@ -9,7 +9,7 @@ use crate::{Experiment, Outcome, Setting};
 
 /// Writes the folder; files of an earlier run in it are replaced.
 pub fn write(folder: &Path, experiment: &Experiment, setting: &Setting, outcome: &Outcome) -> Result<(), IoError> {
-    let writer = RunWriter::create(folder, true)?;
+    let writer = RunWriter::create(folder, true, &[])?;
     for table in &outcome.tables {
         writer.write_csv(&format!("{}.csv", table.name), table.columns, &table.rows)?;
     }

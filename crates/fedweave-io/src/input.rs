@@ -10,6 +10,8 @@ mod roles;
 mod rows;
 mod spec;
 
+use std::path::Path;
+
 use fedweave::{Dataset, Graph};
 
 pub use attributes::{Coordinates, NodeColumn};
@@ -107,6 +109,38 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
 }
 
 impl Input {
+    /// Rows and a graph that are in memory already. Nodes are in the order of `names`; `encoding` says what the columns are, and
+    /// `lines` where each row stood, counted from 1.
+    pub fn in_memory(
+        names: Vec<String>,
+        graph: Graph,
+        data: Dataset,
+        lines: Vec<u64>,
+        encoding: Encoding,
+        coordinates: Option<Coordinates>,
+    ) -> Self {
+        Input {
+            features: encoding.names(),
+            groups: None,
+            classes: encoding.classes.clone(),
+            per_node: Vec::new(),
+            notices: isolated(&names, &graph, &data),
+            source: Place::file(Path::new("X")),
+            at: At::Row,
+            names,
+            graph,
+            data,
+            lines,
+            coordinates,
+            encoding,
+        }
+    }
+
+    /// The table of rows, as the user named it.
+    pub fn table(&self) -> String {
+        self.source.path.display().to_string()
+    }
+
     /// Where a row of `data` stands in the files.
     pub fn place(&self, row: usize) -> Place {
         Place { at: (self.at)(self.lines[row]), ..self.source.clone() }

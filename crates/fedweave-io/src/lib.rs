@@ -38,5 +38,5 @@ pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
     Unlabelled, load, load_rows, load_unlabelled,
 };
-pub use run::{Checkpoint, Parameters, RUN_FILES, RunWriter, fingerprint, read_json, read_parameters};
+pub use run::{Checkpoint, Parameters, RunWriter, fingerprint, read_json, read_parameters};
 pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};

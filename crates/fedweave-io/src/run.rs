@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 pub use checkpoint::{Checkpoint, fingerprint};
 pub use parameters::{Parameters, read_parameters};
-pub use writer::{RUN_FILES, RunWriter};
+pub use writer::RunWriter;
 
 use crate::error::{IoError, Place};
 

@@ -95,6 +95,19 @@ pub enum Status {
     Diverged,
 }
 
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Status::Converged => "converged",
+            Status::Stalled => "stalled",
+            Status::IterationLimit => "iteration-limit",
+            Status::TimeLimit => "time-limit",
+            Status::Interrupted => "interrupted",
+            Status::Diverged => "diverged",
+        })
+    }
+}
+
 /// One line of the history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Record {

@@ -11,28 +11,6 @@ use serde::Serialize;
 use crate::error::{IoError, Place};
 use crate::fault::Fault;
 
-/// The files a run may leave. Overwriting a run removes them, and nothing else.
-pub const RUN_FILES: [&str; 18] = [
-    "summary.json",
-    "parameters.csv",
-    "clusters.csv",
-    "history.csv",
-    "encoding.json",
-    "config.toml",
-    "report.html",
-    "checkpoint.bin",
-    "compare.csv",
-    "lambda.csv",
-    "path.csv",
-    "membership.csv",
-    "breakpoints.csv",
-    "report.json",
-    "stations.csv.gz",
-    "models.json",
-    "errors.csv",
-    "gains.csv",
-];
-
 /// The file that tells a run directory from any other folder.
 const SUMMARY: &str = "summary.json";
 
@@ -42,14 +20,16 @@ pub struct RunWriter {
     target: PathBuf,
     folder: PathBuf,
     overwrite: bool,
+    /// The files that a run may leave. Overwriting one removes them, and nothing else.
+    ours: &'static [&'static str],
     /// Folders above the target that did not exist before, innermost first.
     made: Vec<PathBuf>,
 }
 
 impl RunWriter {
-    /// Prepares to write the folder `path`. An existing folder is an error unless `overwrite`, and then too unless it is
+    /// Prepares to write the folder `path`, with files of which `ours` may be replaced later. An existing folder is an error unless `overwrite`, and then too unless it is
     /// empty or a run directory.
-    pub fn create(path: &Path, overwrite: bool) -> Result<Self, IoError> {
+    pub fn create(path: &Path, overwrite: bool, ours: &'static [&'static str]) -> Result<Self, IoError> {
         let folder = beside(path, "partial")?;
         check_target(path, overwrite)?;
         // What an interrupted process of the same number left behind.
@@ -57,7 +37,7 @@ impl RunWriter {
         let above = path.ancestors().skip(1).filter(|p| !p.as_os_str().is_empty());
         let made = above.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
         fs::create_dir_all(&folder).map_err(Place::file(path).io())?;
-        Ok(RunWriter { target: path.to_path_buf(), folder, overwrite, made })
+        Ok(RunWriter { target: path.to_path_buf(), folder, overwrite, ours, made })
     }
 
     /// The folder that will be written.
@@ -134,7 +114,7 @@ impl RunWriter {
             fs::rename(&old, &self.target).map_err(at().io())?;
             return Err(at().fault(error.into()));
         }
-        keep_foreign(&old, &self.target).and_then(|()| fs::remove_dir_all(&old)).map_err(Place::file(&old).io())?;
+        keep_foreign(&old, &self.target, self.ours).and_then(|()| fs::remove_dir_all(&old)).map_err(Place::file(&old).io())?;
         Ok(self.target.clone())
     }
 }
@@ -174,10 +154,10 @@ fn beside(path: &Path, what: &str) -> Result<PathBuf, IoError> {
 }
 
 /// Moves what no run has written from the old folder to the new one.
-fn keep_foreign(old: &Path, new: &Path) -> std::io::Result<()> {
+fn keep_foreign(old: &Path, new: &Path, ours: &[&str]) -> std::io::Result<()> {
     for entry in fs::read_dir(old)? {
         let name = entry?.file_name();
-        if !RUN_FILES.iter().any(|&ours| name == ours) && !new.join(&name).exists() {
+        if !ours.iter().any(|&own| name == own) && !new.join(&name).exists() {
             fs::rename(old.join(&name), new.join(&name))?;
         }
     }

@@ -1,0 +1,132 @@
+//! Commands about files: predictions from a run, its page once more, graphs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use fedweave_io::read_json;
+use fedweave_report::{Report, render};
+use fedweave_run::graph::{GraphFacts, edges_csv, nearest};
+use fedweave_run::predictor::Predictor;
+use fedweave_run::run_dir::{PAGE, REPORT};
+
+use crate::{Exit, say};
+
+/// Predict rows of another file
+#[derive(Args)]
+pub struct PredictArgs {
+    /// Run directory of `fedweave fit --out`
+    run: PathBuf,
+    /// Table with the columns the models were fitted with (the target may be absent)
+    rows: PathBuf,
+    /// File to write [default: standard output]
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+}
+
+pub fn predict(args: &PredictArgs) -> Result<Exit> {
+    let text = Predictor::open(&args.run)?.predict_file(&args.rows)?.to_csv();
+    match &args.out {
+        Some(path) => write(path, &text)?,
+        None => std::io::stdout().write_all(text.as_bytes())?,
+    }
+    Ok(Exit::Done)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// Render the report of a run directory again
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Run directory of `fedweave fit --out` or `fedweave compare --out`
+    run: PathBuf,
+    /// File to write [default: report.html in the run directory]
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// Print the facts behind the page as JSON instead
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn report(args: &ReportArgs) -> Result<Exit> {
+    let report: Report =
+        read_json(&args.run, REPORT).with_context(|| format!("{} holds no report", args.run.display()))?;
+    if args.json {
+        say(&serde_json::to_string(&report)?)?;
+        return Ok(Exit::Done);
+    }
+    let path = args.out.clone().unwrap_or_else(|| args.run.join(PAGE));
+    write(&path, &render(&report)?)?;
+    say(&format!("written to {}", path.display()))?;
+    Ok(Exit::Done)
+}
+
+/// Facts about a graph, or a nearest-neighbour graph from a table
+#[derive(Subcommand)]
+pub enum GraphCommand {
+    /// Nodes, edges, components, degrees, and the eigenvalues lambda_2 and lambda_n of the Laplacian
+    #[command(after_help = "Example:\n  fedweave graph info edges.csv --json")]
+    Info(InfoArgs),
+    /// Join every node with its K nearest, e.g. fedweave graph knn stations.csv --k 5 --by lat,lon
+    #[command(
+        after_help = "Example:\n  fedweave graph knn stations.csv --node station --k 5 --by lat,lon --out edges.csv"
+    )]
+    Knn(KnnArgs),
+}
+
+/// Facts about a graph
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Edges: CSV, Parquet, GraphML or adjacency list
+    edges: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A nearest-neighbour graph
+#[derive(Args)]
+pub struct KnnArgs {
+    /// Table with a column of node ids and columns with their positions
+    nodes: PathBuf,
+    /// Number of neighbours
+    #[arg(long, short)]
+    k: usize,
+    /// Columns with the position of a node
+    #[arg(long, value_delimiter = ',', required = true)]
+    by: Vec<String>,
+    /// Column of node ids
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// great-circle (default for lat,lon) or euclidean
+    #[arg(long)]
+    metric: Option<String>,
+    /// File to write [default: standard output]
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+}
+
+pub fn graph(command: &GraphCommand) -> Result<Exit> {
+    match command {
+        GraphCommand::Info(args) => {
+            let facts = GraphFacts::of_file(&args.edges)?;
+            say(&if args.json { facts.summary().to_string() } else { facts.text() })?;
+        }
+        GraphCommand::Knn(args) => {
+            let input = nearest(&args.nodes, &args.node, args.k, &args.by, args.metric.as_deref())?;
+            let text = edges_csv(&input);
+            let (nodes, edges) = (input.names.len(), input.graph.edges());
+            match &args.out {
+                Some(path) => {
+                    write(path, &text)?;
+                    say(&format!("{nodes} nodes, {edges} edges written to {}", path.display()))?;
+                }
+                None => say(text.trim_end())?,
+            }
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,88 @@
+//! Algorithm 2: models of any class, answers by fits.
+
+use fedweave::model::active_sampling::{Candidates, Retrain};
+use fedweave::model::relax::{Discrepancy, seed_of};
+use fedweave::model::{Local, LocalModel};
+use fedweave::tune::Errors;
+use fedweave::{Dataset, Error};
+use fedweave_io::Input;
+
+use super::{AskResult, Taught, askers, lesson};
+use crate::checks::hold_out;
+use crate::error::Result;
+use crate::held_out::HeldOutErrors;
+use crate::model_file::ModelFile;
+use crate::predictor::named;
+use crate::relax::{Apart, ModelRows, measure, specs, task};
+use crate::request::{AskRequest, RelaxRequest};
+use crate::watch::Observer;
+
+/// Every node starts from a fit to its own rows, and tells others what it predicts on its public rows.
+pub(super) fn ask(
+    request: &AskRequest,
+    relax: &RelaxRequest,
+    input: Input,
+    observer: &dyn Observer,
+) -> Result<AskResult> {
+    let mut notices = Vec::new();
+    let (askers, asking) = askers(request, &input, &mut notices)?;
+    let task = task(relax, &input)?;
+    let spec = specs(relax, &input, task)?.swap_remove(0);
+    let split = relax.held_out.spec.as_ref().map(|s| hold_out(&input, s, "leave out --validation")).transpose()?;
+    let apart = split.as_ref().map(|split| Apart::new(&input, split));
+    let rows = apart.as_ref().map_or_else(|| input.data.clone(), |apart| apart.rows.clone());
+    let training = ModelRows::new(relax, &input, rows)?;
+    notices.push(training.source.clone());
+    let (eta, seed) = (request.eta.unwrap_or(1.0), relax.options.seed);
+    let public = |node: usize| training.public[node % training.public.len()].clone();
+    let blank = |node: usize| {
+        Local::new(spec.clone(), task, seed_of(seed, node))
+            .map_err(|source| named(Error::Spec { node, source }, &input))
+    };
+    let sites = |rows: &Dataset, by: Discrepancy| {
+        Retrain::new(rows, &blank(0)?, public(0), eta, by).map_err(|e| named(e, &input))
+    };
+    let mut retrain = sites(&training.scaled, Discrepancy::Squared)?;
+    let (mut alone, mut models, mut lessons) = (Vec::new(), Vec::new(), Vec::new());
+    for &own in &askers {
+        retrain.ask_about(public(own))?;
+        let start = retrain.start(own, blank(own)?).map_err(|e| named(e, &input))?;
+        alone.push(start.clone());
+        let learnt = lesson(&retrain, own, start, &asking, askers.len()).map_err(|e| named(e, &input))?;
+        models.push(learnt.0);
+        lessons.push(learnt.1);
+        observer.advance("asking", lessons.len(), askers.len());
+    }
+    let errors = |rows: &Dataset, models: &[Local]| -> Result<Errors> {
+        let judge = sites(rows, measure(task))?;
+        let mut by_node = vec![None; input.names.len()];
+        for (&i, model) in askers.iter().zip(models).filter(|(i, _)| !rows.rows(**i).is_empty()) {
+            by_node[i] = Some(judge.own_loss(i, model));
+        }
+        Ok(Errors { by_node })
+    };
+    let held_out = match (split, &apart) {
+        (Some(split), Some(apart)) => {
+            let rows = apart.validation(&training);
+            let (validation, local) = (errors(&rows, &models)?, errors(&rows, &alone)?);
+            Some(HeldOutErrors { split, validation, local, global: None })
+        }
+        _ => None,
+    };
+    let train = errors(&training.scaled, &models)?;
+    let fitted = askers.iter().zip(&models).map(|(&i, model)| (i, spec.clone(), model.fitted()));
+    let file = ModelFile::of(fitted, &input, task, training.scaling);
+    Ok(AskResult {
+        request: request.clone(),
+        rows_trained: training.scaled.len(),
+        taught: Taught::Models(spec, task, Box::new(file)),
+        train,
+        asking,
+        eta,
+        lessons,
+        held_out,
+        notices,
+        input,
+        seconds: 0.0,
+    })
+}

@@ -1,0 +1,101 @@
+//! Algorithm 1: models with parameters, answers by gradient steps, from zero.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fedweave::loss::Loss;
+use fedweave::matrix::Matrix;
+use fedweave::model::active_sampling::GradientStep;
+use fedweave::split::Part;
+use fedweave::tune::Errors;
+use fedweave_io::Input;
+use rayon::prelude::*;
+
+use super::{AskResult, Taught, askers, lesson};
+use crate::checks::{check, hold_out, refuse_runaway};
+use crate::error::{Result, refuse, require};
+use crate::held_out::{HeldOutErrors, HeldOutRows};
+use crate::request::{AskRequest, FitRequest};
+use crate::training::TrainingRows;
+use crate::watch::Observer;
+
+pub(super) fn ask(
+    request: &AskRequest,
+    fit: &FitRequest,
+    input: Input,
+    observer: &dyn Observer,
+) -> Result<AskResult> {
+    let mut notices = Vec::new();
+    let (askers, asking) = askers(request, &input, &mut notices)?;
+    let (model, options) = (&fit.model, &fit.model.options);
+    let loss = model.loss(&input)?;
+    check(model, &input, &loss)?;
+    let spec = fit.held_out.spec.as_ref();
+    let split = spec.map(|spec| hold_out(&input, spec, "leave out --validation")).transpose()?;
+    let rows = split.as_ref().map_or_else(|| input.data.clone(), |s| input.data.select(&s.mask(Part::Train)));
+    let training = TrainingRows::new(model, rows);
+    if split.is_some() {
+        // Local-only models, to compare with, must exist.
+        refuse_runaway(model, &input, &loss, &training.scaled, 0.0, options)?;
+    }
+    let losses = loss.build(training.scaled.clone(), options)?;
+    let eta = request.eta.map_or_else(|| safe_step(&*losses), Ok)?;
+    let candidates = GradientStep::new(&*losses, eta)?;
+    let done = AtomicUsize::new(0);
+    let learn = |&own: &usize| {
+        let learnt = lesson(&candidates, own, vec![0.0; losses.dim()], &asking, askers.len());
+        observer.advance("asking", done.fetch_add(1, Ordering::Relaxed) + 1, askers.len());
+        learnt
+    };
+    let learnt = askers.par_iter().map(learn).collect::<fedweave::Result<Vec<_>>>()?;
+    let mut w = Matrix::zeros(losses.nodes(), losses.dim());
+    let mut lessons = Vec::with_capacity(askers.len());
+    for (model, lesson) in learnt {
+        if !lesson.last.is_finite() {
+            let name = &input.names[lesson.node];
+            refuse!("--eta {eta}: the model of node `{name}` left the range of numbers; give a smaller one");
+        }
+        w.row_mut(lesson.node).copy_from_slice(&model);
+        lessons.push(lesson);
+    }
+    let parameters = training.restore(&loss, &w);
+    let only = |errors: Errors| only(errors, &askers);
+    let held_out = match split {
+        None => None,
+        Some(split) => {
+            let rows = HeldOutRows::new(fit, &input, &loss, &split);
+            let validation = only(Errors::of(&*rows.plain(&rows.validation)?, &w));
+            let held = rows.judge(fit, split, validation)?;
+            Some(HeldOutErrors { local: only(held.local), global: held.global.map(only), ..held })
+        }
+    };
+    let mut of_askers = Vec::new();
+    askers.iter().for_each(|&i| of_askers.extend_from_slice(parameters.row(i)));
+    Ok(AskResult {
+        request: request.clone(),
+        train: only(training.errors(&loss, &w, &parameters)?),
+        rows_trained: training.rows.len(),
+        taught: Taught::Parameters(loss, Matrix::from_rows(parameters.cols(), of_askers)),
+        asking,
+        eta,
+        lessons,
+        held_out,
+        notices,
+        input,
+        seconds: 0.0,
+    })
+}
+
+/// A step with which no candidate makes its own loss larger.
+fn safe_step(losses: &dyn Loss) -> Result<f64> {
+    let beta = (0..losses.nodes()).map(|i| losses.curvature(i).beta).fold(0.0, f64::max);
+    let no_step = "--eta: a loss without a smoothness constant has no step that never diverges; give one";
+    require!(beta.is_finite(), "{no_step}");
+    Ok(if beta > 0.0 { 1.0 / beta } else { 1.0 })
+}
+
+/// Errors of those that asked.
+fn only(errors: Errors, askers: &[usize]) -> Errors {
+    let mut by_node = vec![None; errors.by_node.len()];
+    askers.iter().for_each(|&i| by_node[i] = errors.by_node[i]);
+    Errors { by_node }
+}

@@ -1,0 +1,117 @@
+//! Nodes that asked: as JSON, and in a few lines for people.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{AskResult, Lesson, Taught};
+use crate::relax::error_name as models_error_name;
+use crate::wording::{error_name, loss_name, number, row_notices, shown, written};
+
+/// So many nodes and teachers are named on the terminal.
+const NAMED: usize = 10;
+const TEACHERS: usize = 3;
+
+impl AskResult {
+    pub(super) fn error_name(&self) -> &'static str {
+        match &self.taught {
+            Taught::Parameters(loss, _) => error_name(loss),
+            Taught::Models(_, task, _) => models_error_name(*task),
+        }
+    }
+
+    /// The loss, or the class of models.
+    pub(super) fn kind(&self) -> (Option<String>, Option<String>) {
+        match &self.taught {
+            Taught::Parameters(loss, _) => (Some(loss_name(loss)), None),
+            Taught::Models(spec, ..) => (None, Some(spec.to_string())),
+        }
+    }
+
+    pub(super) fn all_notices(&self) -> Vec<String> {
+        let worse = self.lessons.iter().filter(|l| l.last > l.first).count();
+        let grew = format!(
+            "{worse} node(s) ended with a larger loss on their own rows than they began with: give a smaller --eta"
+        );
+        row_notices(&self.input).into_iter().chain(self.notices.clone()).chain((worse > 0).then_some(grew)).collect()
+    }
+
+    pub(super) fn sent(&self) -> (u64, u64) {
+        (self.lessons.iter().map(|l| l.messages).sum(), self.lessons.iter().map(|l| l.bytes).sum())
+    }
+
+    pub(super) fn share(&self, rounds: usize) -> f64 {
+        rounds as f64 / self.asking.rounds as f64
+    }
+}
+
+/// The one JSON object of `--json` and `summary.json`.
+pub fn summary(ask: &AskResult) -> Value {
+    let ((loss, model), (messages, bytes), held) = (ask.kind(), ask.sent(), ask.held_out.as_ref());
+    json!({
+        "status": "done",
+        "solver": "active sampling",
+        "loss": loss,
+        "model": model,
+        "nodes": ask.input.names.len(),
+        "askers": ask.lessons.len(),
+        "candidates": ask.asking.candidates,
+        "rounds": ask.asking.rounds,
+        "eta": ask.eta,
+        "seed": ask.asking.seed,
+        "rows": ask.rows_trained,
+        "messages": messages,
+        "bytes": bytes,
+        "seconds": ask.seconds,
+        "train_error": ask.train.mean(),
+        "validation_error": held.and_then(|h| h.validation.mean()),
+        "local_error": held.and_then(|h| h.local.mean()),
+        "global_error": held.and_then(|h| h.global.as_ref()?.mean()),
+        "error": ask.error_name(),
+        "split": ask.request.held_out().describe(),
+        "notices": ask.all_notices(),
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// A few lines for people.
+pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
+    let (loss, model) = ask.kind();
+    let kind = loss.map(|l| format!("{l} loss")).or(model).unwrap_or_default();
+    let (messages, bytes) = ask.sent();
+    let mut lines = vec![format!(
+        "{} nodes, {} rows; {} of them asked {} others in each of {} rounds",
+        ask.input.names.len(),
+        ask.rows_trained,
+        ask.lessons.len(),
+        ask.asking.candidates,
+        ask.asking.rounds
+    )];
+    let (eta, seconds) = (number(ask.eta), ask.seconds);
+    lines.push(format!("{kind}, eta {eta}: {messages} messages, {bytes} bytes, {seconds:.2} s"));
+    lines.extend(ask.all_notices().iter().map(|notice| format!("note: {notice}")));
+    lines.extend(ask.lessons.iter().take(NAMED).map(|lesson| learnt_from(ask, lesson)));
+    if ask.lessons.len() > NAMED {
+        lines.push(format!("  ... and {} more; teachers.csv names all", ask.lessons.len() - NAMED));
+    }
+    lines.push(format!("{}: {} on training rows", ask.error_name(), shown(ask.train.mean())));
+    if let Some(held) = &ask.held_out {
+        let (validation, local) = (shown(held.validation.mean()), shown(held.local.mean()));
+        let global = held.global.as_ref().map(|g| format!(", global {}", shown(g.mean()))).unwrap_or_default();
+        lines.push(format!("  held-out rows: after asking {validation}, local-only {local}{global}"));
+        lines.push(format!("  split: {}", ask.request.held_out().describe()));
+    }
+    lines.push(written(path, "models, teachers and a report"));
+    lines.join("\n")
+}
+
+fn learnt_from(ask: &AskResult, lesson: &Lesson) -> String {
+    let name = |i: usize| &ask.input.names[i];
+    let named = |t: &(usize, usize, f64)| format!("{} {:.0} %", name(t.0), 100.0 * ask.share(t.1));
+    let mut words: Vec<String> = lesson.teachers.iter().take(TEACHERS).map(named).collect();
+    if lesson.teachers.len() > TEACHERS {
+        words.push(format!("{} more", lesson.teachers.len() - TEACHERS));
+    }
+    format!("  {} learnt from {}", name(lesson.node), words.join(", "))
+}
+

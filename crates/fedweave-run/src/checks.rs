@@ -1,0 +1,99 @@
+//! What can be wrong with the data, while their places in the file are known.
+
+use fedweave::Dataset;
+use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::solve::nodes_without_minimiser;
+use fedweave::split::{Part, Split, SplitSpec, split};
+use fedweave_io::Input;
+
+use crate::error::{Error, Result, refuse, require};
+use crate::request::model::ModelChoice;
+use crate::training::TrainingRows;
+
+/// Refuses data that the request cannot be carried out with.
+pub fn check(model: &ModelChoice, input: &Input, loss: &LossSpec) -> Result<()> {
+    if model.strict {
+        refuse_lonely_nodes(input)?;
+    }
+    model.penalty(input)?;
+    let scaled = TrainingRows::new(model, input.data.clone()).scaled;
+    loss.build(scaled, &model.options).map_err(|error| with_place(error, input))?;
+    let mut names: Vec<&str> = input.features.iter().map(String::as_str).chain(["node"]).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let (table, name) = (input.table(), pair[0]);
+        refuse!("{table}: feature `{name}` has a name that parameters.csv needs itself; rename it or give --drop {name}");
+    }
+    Ok(())
+}
+
+/// Adds the file and line of a row to an error of the mathematics.
+pub fn with_place(error: fedweave::Error, input: &Input) -> Error {
+    use fedweave::Error as E;
+    let message = match &error {
+        E::Label { row, label, loss, needs } => {
+            format!("{}: label {label} does not fit the {loss} loss, which needs {needs}", input.place(*row))
+        }
+        E::NotFinite { row, what } => format!("{}: {what} is not a finite number", input.place(*row)),
+        E::RowWeight { row, weight } => {
+            format!("{}: row weight {weight}; weights must be zero or positive", input.place(*row))
+        }
+        E::Scale { column, size } => {
+            let name = input.features.get(*column).map_or("the target", String::as_str);
+            format!(
+                "column `{name}` has entries of size {size:e}; squares of that leave the range of double precision: \
+                 rescale the column or give --standardize"
+            )
+        }
+        _ => return Error::Mathematics(error),
+    };
+    Error::Data { message, source: error }
+}
+
+/// Nodes that lack rows or edges, where that is not wanted.
+pub fn refuse_lonely_nodes(input: &Input) -> Result<()> {
+    let notices = &input.notices;
+    let lists = [
+        (&notices.nodes_with_neither, "neither rows nor edges"),
+        (&notices.nodes_without_rows, "no rows"),
+        (&notices.nodes_without_edges, "no edges"),
+    ];
+    for (names, what) in lists {
+        if let Some(first) = names.first() {
+            let count = names.len();
+            refuse!("--strict: {count} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict");
+        }
+    }
+    Ok(())
+}
+
+/// Losses that decrease for ever are refused, not iterated for ever.
+pub fn refuse_runaway(
+    model: &ModelChoice,
+    input: &Input,
+    loss: &LossSpec,
+    data: &Dataset,
+    lambda: f64,
+    options: &LossOptions,
+) -> Result<()> {
+    let penalty = model.penalty(input)?;
+    let mut loose: Vec<usize> = penalty.loose().iter().map(|j| j % input.features.len()).collect();
+    loose.dedup();
+    let bad = nodes_without_minimiser(loss, data, &input.graph, lambda, &loose, options)?;
+    let Some(&node) = bad.first() else { return Ok(()) };
+    Err(Error::NoMinimiser {
+        family: loss.family(node),
+        node,
+        name: input.names[node].clone(),
+        count: bad.len(),
+        ridge: options.ridge > 0.0,
+    })
+}
+
+/// Splits the rows; some must be held out.
+pub fn hold_out(input: &Input, spec: &SplitSpec, remedy: &str) -> Result<Split> {
+    let split = split(&input.data, input.groups.as_deref(), spec)?;
+    let held = split.part.contains(&Part::Validation);
+    require!(held, "no row could be held out: every node has fewer than {} rows; {remedy}", spec.min_rows);
+    Ok(split)
+}

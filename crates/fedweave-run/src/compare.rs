@@ -1,0 +1,135 @@
+//! Does the network help? Every method tuned on validation rows and judged on test rows.
+
+mod report;
+mod summary;
+mod write;
+
+use fedweave::compare::{Comparison, Judged, Outcome};
+use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::solve::Watch;
+use fedweave::split::{SplitSpec, split};
+use fedweave::tune::mean_and_error;
+use fedweave_io::Input;
+use fedweave_report::MethodKind;
+
+use crate::checks::{check, refuse_runaway};
+use crate::error::{Result, refuse, require};
+use crate::request::CompareRequest;
+use crate::watch::Observer;
+
+pub use summary::{summary, text};
+pub use write::write_run;
+
+/// A method of the comparison: its name in tables, its meaning in reports, its field of an outcome.
+#[derive(Clone, Copy)]
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// What it stands for in a report.
+    pub kind: MethodKind,
+    /// What it achieved.
+    pub of: fn(&Outcome) -> &Judged,
+}
+
+/// The methods in the order they are shown.
+pub const METHODS: [Method; 4] = [
+    Method { name: "local", kind: MethodKind::Local, of: |o| &o.local },
+    Method { name: "global", kind: MethodKind::Global, of: |o| &o.global },
+    NETWORKED,
+    Method { name: "shuffled", kind: MethodKind::Shuffled, of: |o| &o.shuffled },
+];
+const LOCAL: Method = METHODS[0];
+const NETWORKED: Method = Method { name: "networked", kind: MethodKind::Networked, of: |o| &o.networked };
+
+/// All splits of a comparison.
+pub struct CompareResult {
+    /// What was asked for.
+    pub request: CompareRequest,
+    /// The data.
+    pub input: Input,
+    /// What every method achieved, split by split.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Runs all methods on all splits.
+pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -> Result<CompareResult> {
+    let (model, Some(spec)) = (&request.model, request.held_out.spec) else {
+        refuse!("compare holds out rows; give --validation")
+    };
+    let loss = model.loss(&input)?;
+    let LossSpec::Same(family) = loss else {
+        refuse!("compare needs one loss for all nodes: a global model has no other meaning")
+    };
+    check(model, &input, &loss)?;
+    let least = model.ridges.iter().copied().fold(f64::INFINITY, f64::min);
+    let lambda = request.lambda.fixed.unwrap_or(1.0);
+    refuse_runaway(model, &input, &loss, &input.data, lambda, &LossOptions { ridge: least, ..model.options })?;
+    let penalty = || match model.penalty(&input) {
+        Ok(penalty) => Ok(penalty),
+        Err(crate::Error::Mathematics(error)) => Err(error),
+        Err(_) => unreachable!("the penalty was built once before"),
+    };
+    let comparison = Comparison {
+        family,
+        options: model.options,
+        ridges: &model.ridges,
+        penalty: &penalty,
+        lambdas: request.lambda.grid.as_deref().or(request.lambda.fixed.as_ref().map(std::slice::from_ref)),
+        rule: request.lambda.rule,
+        standardize: model.standardize,
+        intercept: model.intercept(),
+        settings: request.solve.clone(),
+    };
+    let mut outcomes = Vec::new();
+    for k in 0..request.splits {
+        let seed = spec.seed.wrapping_add(k as u64);
+        let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
+        observer.advance("comparing: split", k, request.splits);
+        let watch = |_: &_| match observer.interrupted() {
+            true => Watch::Stop(fedweave::solve::Status::Interrupted),
+            false => Watch::Continue,
+        };
+        outcomes.push(comparison.run(&input.graph, &input.data, &part, seed, &watch)?);
+        if observer.interrupted() {
+            break;
+        }
+    }
+    let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
+    require!(tested, "no node has test rows; hold out fewer rows or give more data");
+    Ok(CompareResult { request, input, outcomes })
+}
+
+impl CompareResult {
+    /// Mean test error over splits, and its standard error (over splits, or over nodes if there is one split).
+    pub fn error(&self, method: Method) -> (f64, f64) {
+        let means = self.outcomes.iter().filter_map(|o| (method.of)(o).test.mean());
+        let (mean, error) = mean_and_error(means).unwrap_or((f64::NAN, f64::NAN));
+        match self.outcomes.len() {
+            1 => (mean, (method.of)(&self.outcomes[0]).test.standard_error().unwrap_or(f64::NAN)),
+            _ => (mean, error),
+        }
+    }
+
+    /// Mean test error of a node over the splits in which it has test rows.
+    pub fn node_error(&self, method: Method, node: usize) -> Option<f64> {
+        let errors = self.outcomes.iter().filter_map(|o| (method.of)(o).test.by_node[node]);
+        mean_and_error(errors).map(|m| m.0)
+    }
+
+    /// Nodes whose error is smaller, and larger, than that of their local model.
+    pub fn gain_and_lose(&self, method: Method) -> (usize, usize) {
+        let difference = |i: usize| Some(self.node_error(method, i)? - self.node_error(LOCAL, i)?);
+        let all: Vec<f64> = (0..self.input.names.len()).filter_map(difference).collect();
+        (all.iter().filter(|d| **d < 0.0).count(), all.iter().filter(|d| **d > 0.0).count())
+    }
+
+    /// Splits in which the true graph beats the shuffled one.
+    pub fn better_than_shuffled(&self) -> usize {
+        self.outcomes.iter().filter(|o| o.networked.test.mean() < o.shuffled.test.mean()).count()
+    }
+
+    /// The solver reached its tolerance in all splits.
+    pub fn converged(&self) -> bool {
+        self.outcomes.iter().all(|o| o.networked.converged && o.shuffled.converged)
+    }
+}

@@ -1,0 +1,81 @@
+//! A comparison as a report.
+
+use fedweave_report as report;
+use fedweave_report::Report;
+
+use super::{CompareResult, METHODS, Method, NETWORKED};
+use crate::drawing::{blank, draw};
+use crate::wording::notices;
+
+impl CompareResult {
+    /// The report of a comparison.
+    pub fn report(&self) -> Report {
+        let mut page = Report {
+            what: self.what(),
+            outcome: self.outcome(),
+            notices: notices(&self.input),
+            ..blank(&self.request.naming, || "Does the network help?".into())
+        };
+        page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());
+        self.put_into(&mut page);
+        let node = |i: usize| report::Node {
+            validation_error: self.node_error(NETWORKED, i),
+            local_error: self.node_error(METHODS[0], i),
+            global_error: self.node_error(METHODS[1], i),
+            ..Default::default()
+        };
+        draw(&mut page, &self.input, &self.input.graph, node, |_| false);
+        page
+    }
+
+    fn what(&self) -> report::What {
+        let networked = &self.outcomes[0].networked;
+        report::What {
+            loss: self.request.model.family.to_string(),
+            penalty: self.request.model.penalty.name().into(),
+            lambda: networked.lambda.unwrap_or(f64::NAN),
+            solver: "auto".into(),
+            dim: networked.w.cols(),
+            nodes: self.input.names.len(),
+            edges: self.input.graph.edges(),
+            rows: self.input.data.len(),
+            target: self.request.naming.target.clone(),
+            split: self.request.held_out.describe(),
+            ..Default::default()
+        }
+    }
+
+    fn outcome(&self) -> report::Outcome {
+        let error = |method: Method| Some(self.error(method).0);
+        report::Outcome {
+            tolerance: self.request.solve.tolerance,
+            error_name: self.request.model.family.error_name().into(),
+            local_error: error(METHODS[0]),
+            global_error: error(METHODS[1]),
+            validation_error: error(NETWORKED),
+            objective: f64::NAN,
+            ..Default::default()
+        }
+    }
+
+    /// Adds the comparison to any report.
+    pub fn put_into(&self, page: &mut Report) {
+        let (nodes_gain, nodes_lose) = self.gain_and_lose(NETWORKED);
+        let method = |method: Method| {
+            let (error, standard_error) = self.error(method);
+            report::Method {
+                name: method.name.into(),
+                kind: method.kind,
+                error,
+                standard_error: Some(standard_error),
+            }
+        };
+        page.comparison = Some(report::Comparison {
+            methods: METHODS.map(method).to_vec(),
+            splits: self.outcomes.len(),
+            nodes_gain,
+            nodes_lose,
+            splits_better_than_shuffled: Some(self.better_than_shuffled()),
+        });
+    }
+}

@@ -1,0 +1,253 @@
+//! Files in, personal models out.
+
+mod report;
+mod summary;
+mod text;
+mod write;
+
+use fedweave::Dataset;
+use fedweave::cluster::{Clusters, clusters};
+use fedweave::loss::{Loss, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::problem::Problem;
+use fedweave::robustness::{Unbounded, worst_liar};
+use fedweave::solve::{History, Solution, Start, solve, solve_in_rounds};
+use fedweave::split::Part;
+use fedweave::tune::{Errors, Tuning};
+use fedweave_io::{Checkpoint, Input, fingerprint};
+
+use crate::checks::{check, hold_out, refuse_runaway};
+use crate::error::{Place, Result, require};
+use crate::held_out::{HeldOutErrors, HeldOutRows};
+use crate::predictor::accuracy;
+use crate::request::FitRequest;
+use crate::training::TrainingRows;
+use crate::watch::{Observer, Stage, time_left};
+
+pub use report::report_of;
+pub use summary::summary;
+pub use text::text;
+pub use write::{write_models, write_run};
+
+/// Everything there is to say about a finished fit.
+pub struct FitResult {
+    /// What was asked for.
+    pub request: FitRequest,
+    /// The data.
+    pub input: Input,
+    /// The losses.
+    pub loss: LossSpec,
+    /// The problem that was solved.
+    pub problem: Problem,
+    /// What was found, in the units of the solver.
+    pub solution: Solution,
+    /// What was sent, a record for each of the solution's, if the solver exchanges messages.
+    pub traffic: Option<History>,
+    /// Nodes that share a model.
+    pub clusters: Clusters,
+    /// Seconds of the solver alone.
+    pub seconds: f64,
+    /// Models in the units of the input.
+    pub parameters: Matrix,
+    /// The rows trained with.
+    pub training: TrainingRows,
+    /// Errors on held-out rows, if there are any.
+    pub held_out: Option<HeldOutErrors>,
+    /// Values of lambda that were tried.
+    pub tuning: Option<Tuning>,
+}
+
+impl FitResult {
+    /// Errors on the rows trained with.
+    pub fn train(&self) -> Result<Errors> {
+        self.training.errors(&self.loss, &self.solution.w, &self.parameters)
+    }
+
+    /// Share of training rows a classifier gets right.
+    pub fn accuracy(&self) -> Option<f64> {
+        accuracy(&self.loss, &self.training.rows, &self.parameters)
+    }
+
+    /// The node that could do most harm by lying, and how far it could move all other models together. It needs the
+    /// eigenvalues of every loss; where these are much work it is left out.
+    pub fn worst_liar(&self) -> Option<std::result::Result<(usize, f64), Unbounded>> {
+        let work = self.problem.nodes() as f64 * (self.problem.dim() as f64).powi(3);
+        (work <= 2e8).then(|| worst_liar(&self.problem))
+    }
+
+    /// What a later run needs to go on from here.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            problem: fingerprint(&self.input.names, &self.input.graph),
+            iteration: self.solution.iterations as u64,
+            step_ratio: self.solution.step_ratio,
+            w: self.solution.w.clone(),
+            u: self.solution.u.clone(),
+        }
+    }
+}
+
+/// Lambda, and what is known about it from held-out rows.
+struct Strength {
+    lambda: f64,
+    tuning: Option<Tuning>,
+    held_out: Option<HeldOutErrors>,
+    /// Held-out rows that wait for the models of a solver that exchanges messages.
+    to_judge: Option<Box<dyn Loss>>,
+}
+
+/// Chooses lambda if asked to, and fits.
+pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+    let loss = request.model.loss(&input)?;
+    check(&request.model, &input, &loss)?;
+    let options = &request.model.options;
+    // Before lambda is known: any positive one couples the same nodes.
+    let first = request.lambda.fixed.unwrap_or(1.0);
+    refuse_runaway(&request.model, &input, &loss, &input.data, first, options)?;
+    if let Some(rounds) = &request.rounds {
+        // A method that does not fit is refused before the work, not after it.
+        rounds.method(&build(&request, &input, &loss, input.data.clone(), first)?)?;
+    }
+    let mut strength = strength(&request, &input, &loss, observer)?;
+    let lambda = strength.lambda;
+    // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
+    let train = match (&strength.held_out, &strength.tuning) {
+        (Some(held), None) => input.data.select(&held.split.mask(Part::Train)),
+        _ => input.data.clone(),
+    };
+    let training = TrainingRows::new(&request.model, train);
+    refuse_runaway(&request.model, &input, &loss, &training.scaled, lambda, options)?;
+    let problem = build(&request, &input, &loss, training.scaled.clone(), lambda)?;
+    let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
+    let solved = run_solver(&request, &problem, start, observer)?;
+    if let (Some(held), Some(rows)) = (&mut strength.held_out, strength.to_judge.take()) {
+        held.validation = Errors::of(&*rows, &solved.solution.w);
+    }
+    let Strength { tuning, held_out, .. } = strength;
+    let mut result = finish(request, input, loss, problem, training, solved);
+    (result.tuning, result.held_out) = (tuning, held_out);
+    Ok(result)
+}
+
+fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn Observer) -> Result<Strength> {
+    // Without edges there is nothing to choose.
+    let apart = input.graph.edges() == 0 || request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
+    let fixed = request.lambda.fixed.or(apart.then_some(0.0));
+    let spec = request.held_out.spec.as_ref().filter(|_| fixed.is_none() || request.held_out.asked);
+    let Some(spec) = spec else {
+        return Ok(Strength {
+            lambda: fixed.expect("rows are held out where lambda is to be chosen"),
+            tuning: None,
+            held_out: None,
+            to_judge: None,
+        });
+    };
+    let split = hold_out(input, spec, "give --lambda")?;
+    let rows = HeldOutRows::new(request, input, loss, &split);
+    if let (Some(_), Some(lambda)) = (&request.rounds, fixed) {
+        // The models to be judged are those of the solver asked for.
+        let later = Errors { by_node: vec![None; input.names.len()] };
+        let to_judge = Some(rows.plain(&rows.validation)?);
+        return Ok(Strength { lambda, tuning: None, held_out: Some(rows.judge(request, split, later)?), to_judge });
+    }
+    let found = rows.tune(request, input, observer)?;
+    let held_out = Some(rows.judge(request, split, found.best().validation.clone())?);
+    let lambda = fixed.unwrap_or(found.best().lambda);
+    Ok(Strength { lambda, tuning: fixed.is_none().then_some(found), held_out, to_judge: None })
+}
+
+/// Where the solver starts: a checkpoint, the best of an interrupted search, or nowhere.
+fn start(
+    request: &FitRequest,
+    input: &Input,
+    problem: &Problem,
+    tuning: Option<&Tuning>,
+    observer: &dyn Observer,
+) -> Result<Option<Start>> {
+    if let Some(tuning) = tuning.filter(|_| observer.interrupted()) {
+        // The best so far is worth more than nothing.
+        let best = tuning.best();
+        require!(best.converged, "interrupted before any lambda was tried to the end; nothing is written");
+        let u = Matrix::zeros(input.graph.edges(), problem.dim());
+        return Ok(Some(Start { w: best.w.clone(), u, step_ratio: 1.0, clusters: None }));
+    }
+    let Some(dir) = &request.resume else { return Ok(None) };
+    let checkpoint = Checkpoint::read(&dir.join(crate::run_dir::CHECKPOINT), &input.names, &input.graph, problem.dim())
+        .at(format!("--resume {}: no usable checkpoint", dir.display()))?;
+    let (w, u, step_ratio) = (checkpoint.w, checkpoint.u, checkpoint.step_ratio);
+    Ok(Some(Start { w, u, step_ratio, clusters: None }))
+}
+
+/// What a solver found.
+pub struct Solved {
+    /// Models, flows and what is known about them.
+    pub solution: Solution,
+    /// What was sent.
+    pub traffic: Option<History>,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+fn run_solver(
+    request: &FitRequest,
+    problem: &Problem,
+    start: Option<Start>,
+    observer: &dyn Observer,
+) -> Result<Solved> {
+    let settings = &request.solve;
+    observer.begin(Stage {
+        iterations_max: settings.iterations_max,
+        seconds_max: time_left(request.time_limit, observer),
+        ..Stage::new("fitting", settings.tolerance)
+    });
+    let (began, watch) = (observer.seconds(), &mut |record: &_| observer.see(record));
+    let (solution, traffic) = match &request.rounds {
+        None => (solve(problem, settings, start, watch), None),
+        Some(rounds) => {
+            let mut method = rounds.method(problem)?;
+            let (solution, traffic) = solve_in_rounds(problem, &mut *method, settings, rounds.count, watch);
+            (solution, Some(traffic))
+        }
+    };
+    Ok(Solved { solution, traffic, seconds: observer.seconds() - began })
+}
+
+/// Adds what follows from a solution.
+pub fn finish(
+    request: FitRequest,
+    input: Input,
+    loss: LossSpec,
+    problem: Problem,
+    training: TrainingRows,
+    solved: Solved,
+) -> FitResult {
+    let Solved { solution, traffic, seconds } = solved;
+    let parameters = training.restore(&loss, &solution.w);
+    let clusters = clusters(&problem, &parameters, &solution.u);
+    FitResult {
+        request,
+        input,
+        loss,
+        problem,
+        solution,
+        traffic,
+        clusters,
+        seconds,
+        parameters,
+        training,
+        held_out: None,
+        tuning: None,
+    }
+}
+
+/// The problem of a request on some rows.
+pub fn build(
+    request: &FitRequest,
+    input: &Input,
+    loss: &LossSpec,
+    data: Dataset,
+    lambda: f64,
+) -> Result<Problem> {
+    let model = &request.model;
+    Ok(Problem::build(input.graph.clone(), loss.build(data, &model.options)?, model.penalty(input)?, lambda)?)
+}

@@ -1,0 +1,95 @@
+//! A fit in a few lines for people.
+
+use std::path::Path;
+
+use fedweave::solve::{RoundRecord, Status};
+
+use super::FitResult;
+use crate::error::Result;
+use crate::wording::{clusters, error_name, loss_name, notices, number, shown, written};
+
+/// A few lines for people; `path` is the run directory, if one was written.
+pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
+    let s = &fit.solution;
+    let (n, e, rows) = (fit.input.names.len(), fit.input.graph.edges(), fit.training.rows.len());
+    let mut lines = vec![format!("{n} nodes, {e} edges, {rows} rows, {} parameters a node", s.w.cols())];
+    lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
+    let (loss, penalty, lambda) = (loss_name(&fit.loss), fit.problem.penalty().name(), number(fit.problem.lambda()));
+    lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));
+    lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
+    lines.push(format!(
+        "{}: objective {} after {} iterations, {:.2} s",
+        s.status,
+        number(s.objective),
+        s.iterations,
+        fit.seconds
+    ));
+    lines.extend(fit.traffic.as_ref().map(|t| sent(t.last())));
+    lines.push(match s.certified_gap {
+        Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
+        None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
+    });
+    lines.push(clusters(&fit.clusters.partition.sizes()));
+    lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train()?.mean())));
+    lines.extend(held_out(fit));
+    lines.extend(liars(fit));
+    if let (Some(path), true) = (path, s.status != Status::Converged && fit.traffic.is_none()) {
+        let dir = path.display();
+        lines.push(format!("to go on: fedweave fit --resume {dir} --max-iterations N --out {dir} --overwrite"));
+    }
+    lines.push(written(path, "parameters, clusters and a report"));
+    Ok(lines.join("\n"))
+}
+
+fn held_out(fit: &FitResult) -> Vec<String> {
+    let Some(held) = &fit.held_out else { return Vec::new() };
+    let global = held.global.as_ref().and_then(|g| g.mean());
+    let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
+    let alone = fit.request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
+    let ours = if alone { fit.solution.choice.method.as_str() } else { "networked" };
+    vec![
+        format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)),
+        format!("  split: {}", fit.request.held_out.describe()),
+    ]
+}
+
+/// What one lying node could do to the others in a federation.
+fn liars(fit: &FitResult) -> Option<String> {
+    Some(match fit.worst_liar()? {
+        Ok((_, 0.0)) => return None,
+        Ok((node, bound)) => {
+            let name = &fit.input.names[node];
+            format!("one lying node could move all other models together by at most {} (`{name}`)", number(bound))
+        }
+        Err(why) => format!("no bound on what one lying node could do: {why}"),
+    })
+}
+
+/// What a solver that exchanges messages sent.
+fn sent(record: &RoundRecord) -> String {
+    let RoundRecord { round, messages, bytes, .. } = record;
+    format!("sent: {messages} messages, {bytes} bytes in {round} rounds")
+}
+
+fn chosen(fit: &FitResult) -> &'static str {
+    if fit.input.graph.edges() == 0 {
+        " (without edges it has no effect)"
+    } else if fit.tuning.is_some() {
+        " (chosen on held-out rows, then fitted to all rows)"
+    } else {
+        ""
+    }
+}
+
+/// What a choice at the end of the grid leaves open.
+pub(super) fn end_of_tuning(fit: &FitResult) -> Option<String> {
+    let (tuning, request) = (fit.tuning.as_ref()?, &fit.request);
+    let lambda = number(tuning.best().lambda);
+    if tuning.at_low_end() {
+        return Some(format!("the chosen lambda {lambda} is the smallest tried; a smaller one might do better"));
+    }
+    // The default grid of a norm begins where models agree: beyond, nothing changes.
+    let complete = request.lambda.grid.is_none() && request.model.penalty.is_norm();
+    let largest = || format!("the chosen lambda {lambda} is the largest tried; a larger one might do better");
+    (tuning.at_high_end() && !complete).then(largest)
+}

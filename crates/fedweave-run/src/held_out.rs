@@ -1,0 +1,115 @@
+//! Models trained without the held-out rows, to choose lambda and to be judged.
+
+use std::cell::Cell;
+
+use fedweave::compare::trial_rows;
+use fedweave::loss::{Loss, LossOptions, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::scaling::Scaling;
+use fedweave::solve::{Record, Settings};
+use fedweave::split::{Part, Split};
+use fedweave::tune::{Errors, Tuning, lambda_grid, tune_rows};
+use fedweave::{Dataset, baseline};
+use fedweave_io::Input;
+
+use crate::error::Result;
+use crate::fit::build;
+use crate::request::FitRequest;
+use crate::watch::{Observer, Stage, time_left};
+
+/// How models that never saw the held-out rows do on them.
+pub struct HeldOutErrors {
+    /// Which rows were held out.
+    pub split: Split,
+    /// Networked models.
+    pub validation: Errors,
+    /// Every node alone.
+    pub local: Errors,
+    /// One model for all, where that has a meaning.
+    pub global: Option<Errors>,
+}
+
+impl HeldOutErrors {
+    /// Number of rows that were not trained with.
+    pub fn rows(&self) -> usize {
+        self.split.part.iter().filter(|p| **p != Part::Train).count()
+    }
+}
+
+/// Training rows and held-out rows, scaled by the training rows.
+pub struct HeldOutRows<'a> {
+    /// Rows to train with.
+    pub train: Dataset,
+    /// Rows to judge with.
+    pub validation: Dataset,
+    loss: &'a LossSpec,
+    settings: Settings,
+}
+
+impl<'a> HeldOutRows<'a> {
+    /// Separates the rows.
+    pub fn new(request: &FitRequest, input: &Input, loss: &'a LossSpec, split: &Split) -> Self {
+        let (train, validation) = trial_rows(&input.data, split, Part::Validation);
+        let model = &request.model;
+        let scaling = model.standardize.then(|| Scaling::of(&train, model.intercept()));
+        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
+        let quick = request.solve.quick();
+        let tolerance = if request.lambda.fixed.is_some() { request.solve.tolerance } else { quick.tolerance };
+        let settings = Settings { tolerance, ..quick };
+        HeldOutRows { train: scaled(train), validation: scaled(validation), loss, settings }
+    }
+
+    /// The loss on some rows without regularisation: its values are errors.
+    pub fn plain(&self, data: &Dataset) -> fedweave::Result<Box<dyn Loss>> {
+        self.loss.build(data.clone(), &LossOptions::default())
+    }
+
+    /// Tries values of lambda: the one that is fixed, those of the grid, or a grid of its own that may grow.
+    pub fn tune(&self, request: &FitRequest, input: &Input, observer: &dyn Observer) -> Result<Tuning> {
+        let mut problem = build(request, input, self.loss, self.train.clone(), 0.0)?;
+        let left = || time_left(request.time_limit, observer);
+        let choice = &request.lambda;
+        let grid = match (choice.fixed, &choice.grid) {
+            (Some(lambda), _) => vec![lambda],
+            (None, Some(grid)) => grid.clone(),
+            (None, None) => {
+                observer.begin(Stage { seconds_max: left(), ..Stage::new("grid", 1e-3) });
+                lambda_grid(&mut problem, &mut |record| observer.see(record))?
+            }
+        };
+        // A grid that nobody asked for may grow.
+        let open = choice.fixed.is_none() && choice.grid.is_none();
+        let (settings, at) = (&self.settings, Cell::new(None));
+        let mut watch = |k: usize, record: &Record| {
+            if at.replace(Some(k)) != Some(k) {
+                observer.begin(Stage {
+                    what: format!("lambda {}/{}", k + 1, grid.len().max(k + 1)),
+                    tolerance: settings.tolerance,
+                    iterations_max: settings.iterations_max,
+                    seconds_max: left(),
+                    piece: None,
+                });
+            }
+            observer.see(record)
+        };
+        let (train, validation) = (&self.train, &self.validation);
+        let rule = choice.rule;
+        Ok(tune_rows(&mut problem, self.loss, train, validation, &grid, open, rule, settings, &mut watch)?)
+    }
+
+    /// Adds what a node alone, and one model for all, would have done.
+    pub fn judge(&self, request: &FitRequest, split: Split, validation_errors: Errors) -> Result<HeldOutErrors> {
+        let validation = self.plain(&self.validation)?;
+        let options = &request.model.options;
+        let local = baseline::local(self.loss, self.train.clone(), options)?;
+        let global = match self.loss {
+            LossSpec::Same(family) => {
+                let w = baseline::global(*family, &self.train, options)?;
+                let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
+                Some(Errors::of(&*validation, &all))
+            }
+            LossSpec::PerNode(_) => None,
+        };
+        Ok(HeldOutErrors { split, validation: validation_errors, local: Errors::of(&*validation, &local), global })
+    }
+}

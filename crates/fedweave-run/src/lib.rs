@@ -1,0 +1,29 @@
+//! The jobs of Fedweave: `request + Input + Observer -> result`, and from a result to words, JSON, a run directory and a report.
+//!
+//! ```text
+//! Settings (flags, config file, Python) --request/--> FitRequest --fit--> FitResult --> text | summary | write_run
+//! ```
+//!
+//! Every face of the program (the command line, Python, a federation, a page in the browser) calls these; none has statistics of
+//! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
+
+pub mod ask;
+pub mod checks;
+pub mod compare;
+mod drawing;
+pub mod error;
+pub mod fit;
+pub mod graph;
+pub mod held_out;
+pub mod model_file;
+pub mod path;
+pub mod predictor;
+pub mod relax;
+pub mod request;
+pub mod run_dir;
+pub mod training;
+pub mod watch;
+pub mod wording;
+
+pub use error::{Error, Result};
+pub use watch::{Observer, Stage, Unwatched};

@@ -1,0 +1,226 @@
+//! From the models of a run to predictions: how rows are read, and what scores mean.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use fedweave::loss::{Family, Link, LossSpec, Prediction};
+use fedweave::matrix::{Matrix, Rows};
+use fedweave::{Dataset, Error as MathError};
+use fedweave_io::{Encoding, Input, Parameters, load_rows, read_json, read_parameters};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Place, Result, refuse, require};
+use crate::model_file::ModelFile;
+use crate::run_dir::{ENCODING, MODELS};
+use crate::wording::loss_name;
+
+/// What `encoding.json` says of models of any class, instead of a loss.
+pub const ANY_CLASS: &str = "models";
+/// What it says where nodes have different losses.
+const MIXED: &str = "mixed";
+
+/// How to read rows and what the scores mean: `encoding.json` of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scores {
+    /// The loss, which knows its link.
+    pub loss: String,
+    /// How the two classes of a two-class loss were written.
+    pub labels: [String; 2],
+    /// From tables to features.
+    pub encoding: Encoding,
+}
+
+impl Scores {
+    /// Of models with parameters.
+    pub fn of(loss: &LossSpec, input: &Input) -> Self {
+        let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
+        Scores { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
+    }
+
+    /// Of models of any class.
+    pub fn of_models(encoding: Encoding) -> Self {
+        Scores { loss: ANY_CLASS.into(), labels: Default::default(), encoding }
+    }
+
+    /// The loss that the scores are of; `None` where they differ from node to node.
+    fn family(&self) -> Result<Option<Family>> {
+        if self.loss == MIXED {
+            return Ok(None);
+        }
+        match Family::named(&self.loss, 1.0, 0.5) {
+            Some(Family::Multinomial { .. }) => {
+                Ok(Some(Family::Multinomial { classes: self.encoding.classes.len() }))
+            }
+            Some(family) => Ok(Some(family)),
+            None => refuse!("{ENCODING}: the loss `{}` is unknown; fit again with this version", self.loss),
+        }
+    }
+}
+
+/// The models of a run.
+pub struct Predictor {
+    scores: Scores,
+    models: Models,
+    shown: String,
+}
+
+enum Models {
+    Parameters(Option<Family>, Parameters),
+    AnyClass(ModelFile),
+}
+
+/// A table of predictions.
+pub struct Predictions {
+    /// Names of the columns; the first is the node's.
+    pub header: Vec<String>,
+    /// One line for each row that was read.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Predictor {
+    /// Reads the models of a run directory.
+    pub fn open(run: &Path) -> Result<Predictor> {
+        let shown = run.display().to_string();
+        let scores: Scores =
+            read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
+        if scores.loss == ANY_CLASS {
+            let file: ModelFile = read_json(run, MODELS)?;
+            file.check(&scores.encoding).at(format!("{}: not a file this program wrote", run.join(MODELS).display()))?;
+            return Ok(Predictor { scores, models: Models::AnyClass(file), shown });
+        }
+        let family = scores.family()?;
+        require!(
+            family != Some(Family::Point),
+            "the point loss places nodes, it does not predict rows; see parameters.csv"
+        );
+        let parameters = read_parameters(run)?;
+        let features = scores.encoding.names().len();
+        let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
+        require!(
+            found == wanted,
+            "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
+            run.join("parameters.csv").display()
+        );
+        Ok(Predictor { scores, models: Models::Parameters(family, parameters), shown })
+    }
+
+    /// Predicts the rows of a file.
+    pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
+        // The target is not needed, whatever stands there.
+        let encoding = Encoding { target: None, ..self.scores.encoding.clone() };
+        let mut rows = load_rows(path, &encoding)?;
+        if let Models::AnyClass(ModelFile { scaling: Some(scaling), .. }) = &self.models {
+            scaling.apply_rows(&mut rows.x);
+        }
+        let of: HashMap<&str, usize> = self.names().enumerate().map(|(i, name)| (name, i)).collect();
+        let row = |(r, name): (usize, &String)| {
+            let unknown = || {
+                let line = rows.lines[r];
+                let place = path.display();
+                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
+            };
+            let node = *of.get(name.as_str()).ok_or_else(unknown)?;
+            let cells = self.cells(node, rows.x.row(r))?;
+            Ok([vec![name.clone()], cells].concat())
+        };
+        let lines = rows.node.iter().enumerate().map(row).collect::<Result<_>>()?;
+        Ok(Predictions { header: [vec![encoding.node.clone()], self.columns()].concat(), rows: lines })
+    }
+
+    /// Names of the nodes that have a model.
+    pub fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match &self.models {
+            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
+            Models::AnyClass(file) => Box::new(file.names()),
+        }
+    }
+
+    /// Names of the columns of a prediction.
+    fn columns(&self) -> Vec<String> {
+        let plain = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let classes = || {
+            let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
+            std::iter::once("prediction".into()).chain(probability).collect()
+        };
+        let Models::Parameters(family, _) = &self.models else { return classes() };
+        match family.map(Family::link) {
+            // What a score means differs from node to node.
+            None => plain(&["score"]),
+            Some(Some(Link::Logit)) => plain(&["prediction", "probability"]),
+            Some(Some(Link::Margin)) => plain(&["prediction", "score"]),
+            Some(Some(Link::Softmax)) => classes(),
+            Some(Some(Link::Identity | Link::Log) | None) => plain(&["prediction"]),
+        }
+    }
+
+    fn cells(&self, node: usize, x: &[f64]) -> Result<Vec<String>> {
+        let (family, w) = match &self.models {
+            Models::AnyClass(file) => return file.cells(node, Rows::new(x.len(), x), &self.scores.encoding.classes),
+            Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
+        };
+        // Without one loss for all nodes there is a score and nothing more.
+        Ok(match family.unwrap_or(Family::Squared).predict(x, w) {
+            Some(Prediction::Number(value)) => vec![value.to_string()],
+            Some(Prediction::Margin { class, score }) => vec![self.scores.labels[class].clone(), score.to_string()],
+            Some(Prediction::Class { class, probabilities }) => self.class_cells(family, class, &probabilities),
+            None => Vec::new(),
+        })
+    }
+
+    fn class_cells(&self, family: Option<Family>, class: usize, probabilities: &[f64]) -> Vec<String> {
+        match family.and_then(Family::link) {
+            Some(Link::Logit) => vec![self.scores.labels[class].clone(), probabilities[1].to_string()],
+            _ => {
+                let label = self.scores.encoding.classes[class].clone();
+                std::iter::once(label).chain(probabilities.iter().map(f64::to_string)).collect()
+            }
+        }
+    }
+}
+
+impl Predictions {
+    /// The table as CSV.
+    pub fn to_csv(&self) -> String {
+        let lines = std::iter::once(&self.header).chain(&self.rows);
+        lines.map(|cells| csv_line(cells.iter().map(String::as_str))).collect()
+    }
+}
+
+/// One line of CSV, quoted where needed.
+pub fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let quote = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    };
+    cells.map(quote).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// Names of the parameters of a node; several classes have one set each.
+pub fn parameter_names(loss: &LossSpec, input: &Input) -> Vec<String> {
+    match loss {
+        LossSpec::Same(Family::Multinomial { .. }) => {
+            let of_class =
+                |class: &String| input.features.iter().map(move |f| format!("{class}:{f}")).collect::<Vec<_>>();
+            input.classes.iter().flat_map(of_class).collect()
+        }
+        _ => input.features.clone(),
+    }
+}
+
+/// Share of the rows of `data` that a classifier gets right; `None` for other losses.
+pub fn accuracy(loss: &LossSpec, data: &Dataset, w: &Matrix) -> Option<f64> {
+    match loss {
+        LossSpec::Same(family) => family.accuracy(data, w),
+        LossSpec::PerNode(_) => None,
+    }
+}
+
+/// Errors of a node with its name.
+pub(crate) fn named(error: MathError, input: &Input) -> Error {
+    let of = |node: usize, message: String| Error::Node { name: input.names[node].clone(), message };
+    match &error {
+        MathError::Fit { node, source } => of(*node, source.to_string()),
+        MathError::Spec { node, source } => of(*node, source.to_string()),
+        _ => Error::Mathematics(error),
+    }
+}

@@ -1,0 +1,58 @@
+//! Public rows: of a file, or drawn from what nodes share about their features.
+
+use std::path::Path;
+
+use fedweave::Dataset;
+use fedweave::matrix::Matrix;
+use fedweave::model::relax::{PublicRows, sample_public};
+use fedweave::scaling::Scaling;
+use fedweave_io::{Input, load_unlabelled};
+
+use crate::error::{Error, Result, refuse};
+use crate::request::RelaxRequest;
+use crate::request::relax::PublicChoice;
+
+/// The rows, in the features of the models, and where they come from, in words.
+pub(super) fn rows(
+    request: &RelaxRequest,
+    input: &Input,
+    train: &Dataset,
+    scaling: Option<&Scaling>,
+) -> Result<(Vec<PublicRows>, String)> {
+    match &request.public {
+        PublicChoice::File(path) => of_file(path, input, scaling),
+        PublicChoice::Drawn(source, count) => {
+            let rows = sample_public(train, *source, *count, request.options.seed)?;
+            Ok((rows, source.describe(train, *count)))
+        }
+    }
+}
+
+fn of_file(path: &Path, input: &Input, scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {
+    let mut found = load_unlabelled(path, &input.encoding)?;
+    if let Some(scaling) = scaling {
+        scaling.apply_rows(&mut found.x);
+    }
+    let shown = path.display();
+    let Some(nodes) = &found.node else {
+        let words = format!("{} public rows of {shown}, the same for all nodes", found.x.rows());
+        return Ok((vec![PublicRows::new(found.x)?], words));
+    };
+    let mut of_node: Vec<Vec<f64>> = vec![Vec::new(); input.names.len()];
+    for (r, name) in nodes.iter().enumerate() {
+        let Ok(i) = input.names.binary_search(name) else {
+            refuse!("{shown}:{}: node `{name}` is in no other file; remove the row or correct it", found.lines[r])
+        };
+        of_node[i].extend_from_slice(found.x.row(r));
+    }
+    let cols = found.x.cols();
+    let rows = |(i, x): (usize, Vec<f64>)| match x.is_empty() {
+        true => Err(Error::Request(format!(
+            "{shown}: node `{}` has no public rows; add some, or leave the node column out to share all rows",
+            input.names[i]
+        ))),
+        false => Ok(PublicRows::new(Matrix::from_rows(cols, x))?),
+    };
+    let words = format!("{} public rows of {shown}, each of its node", found.x.rows());
+    Ok((of_node.into_iter().enumerate().map(rows).collect::<Result<_>>()?, words))
+}

@@ -1,0 +1,82 @@
+//! Does the network help? Local-only, one global model, networked, shuffled graph.
+
+use fedweave::loss::Family;
+use fedweave::matrix::Matrix;
+use fedweave::solve;
+use fedweave_io::InputSpec;
+
+use super::data::{input_spec, target_kind};
+use super::held_out::{HeldOutChoice, Why};
+use super::keys::Job;
+use super::lambda::LambdaChoice;
+use super::model::ModelChoice;
+use super::rounds::RoundsChoice;
+use super::settings::{Reader, Settings};
+use super::{Naming, Output, solver, unread};
+use crate::error::{Result, require};
+
+/// What every method chooses from: local models on few rows are hopeless without a ridge.
+const RIDGES: [f64; 5] = [1e-6, 1e-3, 1e-2, 1e-1, 1.0];
+/// Relative accuracy of every solve: errors on test rows do not depend on the last digits.
+const TOLERANCE: f64 = 1e-5;
+
+/// Compare methods on held-out rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareRequest {
+    /// Losses and penalty; every method chooses its own ridge.
+    pub model: ModelChoice,
+    /// The strength of the coupling.
+    pub lambda: LambdaChoice,
+    /// When to stop.
+    pub solve: solve::Settings,
+    /// Rows to hold out.
+    pub held_out: HeldOutChoice,
+    /// Number of splits.
+    pub splits: usize,
+    /// For the report.
+    pub naming: Naming,
+    /// Where results go.
+    pub output: Output,
+}
+
+impl CompareRequest {
+    /// A comparison on files.
+    pub fn of_files(settings: &Settings) -> Result<(CompareRequest, InputSpec)> {
+        settings.check_job(Job::Compare)?;
+        let reader = settings.reader();
+        let request = CompareRequest::read(settings, &reader, None)?;
+        let spec =
+            input_spec(&reader, target_kind(request.model.family), request.model.intercept(), Vec::new())?;
+        reader.finish(unread)?;
+        Ok((request, spec))
+    }
+
+    /// A comparison on rows in memory.
+    pub fn of_memory(settings: &Settings, matrix: Option<Matrix>) -> Result<CompareRequest> {
+        settings.check_job(Job::Compare)?;
+        let reader = settings.reader();
+        let request = CompareRequest::read(settings, &reader, matrix)?;
+        reader.finish(unread)?;
+        Ok(request)
+    }
+
+    fn read(settings: &Settings, reader: &Reader, matrix: Option<Matrix>) -> Result<CompareRequest> {
+        let model = ModelChoice::read(reader, &RIDGES, matrix)?;
+        require!(model.family != Family::Point, "compare predicts a target; the point loss has none");
+        let solver = || reader.text("solver").unwrap_or_default();
+        require!(RoundsChoice::read(reader)?.is_none(), "--solver {} belongs to `fedweave fit`", solver());
+        let splits = reader.count("splits").unwrap_or(1);
+        require!(splits > 0, "--splits must be at least 1");
+        let mut solve = solver::read(reader)?;
+        solve.tolerance = reader.number("tolerance").unwrap_or(TOLERANCE);
+        Ok(CompareRequest {
+            lambda: LambdaChoice::read(reader)?,
+            held_out: HeldOutChoice::read(reader, Why::Compare)?,
+            naming: Naming::read(settings, reader),
+            output: Output::read(reader)?,
+            model,
+            solve,
+            splits,
+        })
+    }
+}

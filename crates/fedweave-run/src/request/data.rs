@@ -1,0 +1,59 @@
+//! Which files, and the part each column plays.
+
+use fedweave::loss::Family;
+use fedweave_io::{InputSpec, Metric, MissingPolicy, TargetKind};
+
+use super::settings::{Reader, choice};
+use crate::error::{Error, Result, require};
+
+/// What the target of a loss is.
+pub fn target_kind(family: Family) -> TargetKind {
+    match family {
+        Family::Point => TargetKind::None,
+        Family::Multinomial { .. } => TargetKind::Class,
+        _ => TargetKind::Number,
+    }
+}
+
+/// The files and columns of a job; `per_node` are further columns that are constant inside a node.
+pub fn input_spec(
+    reader: &Reader,
+    target_kind: TargetKind,
+    intercept: bool,
+    per_node: Vec<String>,
+) -> Result<InputSpec> {
+    let nodes = reader.path("nodes");
+    let nodes = nodes
+        .ok_or_else(|| Error::request("which data? give the table: fedweave fit nodes.csv --target y ..."))?;
+    let target = reader.string("target");
+    require!(
+        target.is_some() || target_kind == TargetKind::None,
+        "which column is to be predicted? give --target COLUMN (only the point loss needs none)"
+    );
+    let missing = [("error", MissingPolicy::Error), ("drop", MissingPolicy::Drop), ("mean", MissingPolicy::Mean)];
+    Ok(InputSpec {
+        edges: reader.path("edges"),
+        node_info: reader.path("node-info"),
+        node: reader.string("node").unwrap_or_else(|| "node".into()),
+        target,
+        target_kind,
+        features: reader.texts("features"),
+        drop: reader.texts("drop").unwrap_or_default(),
+        one_hot: reader.texts("one-hot").unwrap_or_default(),
+        weight: reader.string("weight"),
+        missing: reader.choice("missing", &missing)?,
+        group: reader.string("split-by"),
+        time: reader.string("time"),
+        by: reader.texts("by").unwrap_or_default(),
+        knn: reader.count("knn"),
+        metric: reader.text("metric").map(metric).transpose()?,
+        per_node,
+        intercept,
+        ..InputSpec::new(nodes)
+    })
+}
+
+/// A distance by name.
+pub fn metric(name: &str) -> Result<Metric> {
+    choice("--metric", Some(name), &[("great-circle", Metric::GreatCircle), ("euclidean", Metric::Euclidean)])
+}

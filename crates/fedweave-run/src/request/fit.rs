@@ -1,0 +1,97 @@
+//! A model at every node.
+
+use std::path::PathBuf;
+
+use fedweave::matrix::Matrix;
+use fedweave::solve;
+use fedweave_io::InputSpec;
+
+use super::data::{input_spec, target_kind};
+use super::held_out::{HeldOutChoice, Why};
+use super::keys::Job;
+use super::lambda::LambdaChoice;
+use super::model::ModelChoice;
+use super::rounds::RoundsChoice;
+use super::settings::{Reader, Settings};
+use super::{Naming, Output, solver, unread};
+use crate::error::{Result, require};
+
+/// Fit a model at every node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitRequest {
+    /// Losses and penalty.
+    pub model: ModelChoice,
+    /// The strength of the coupling.
+    pub lambda: LambdaChoice,
+    /// When to stop.
+    pub solve: solve::Settings,
+    /// Seconds for all of it.
+    pub time_limit: Option<f64>,
+    /// The solver, if it exchanges messages; lambda is then chosen by the default one.
+    pub rounds: Option<RoundsChoice>,
+    /// Rows to hold out.
+    pub held_out: HeldOutChoice,
+    /// Go on from the checkpoint of this run directory.
+    pub resume: Option<PathBuf>,
+    /// For the report.
+    pub naming: Naming,
+    /// Where results go.
+    pub output: Output,
+}
+
+impl FitRequest {
+    /// A fit of files.
+    pub fn of_files(settings: &Settings) -> Result<(FitRequest, InputSpec)> {
+        settings.check_job(Job::Fit)?;
+        let reader = settings.reader();
+        let request = FitRequest::read(settings, &reader, None, Job::Fit)?;
+        let spec = request.input_spec(&reader, Vec::new())?;
+        reader.finish(unread)?;
+        Ok((request, spec))
+    }
+
+    /// A fit of rows in memory; `matrix` is that of the quadratic penalty.
+    pub fn of_memory(settings: &Settings, matrix: Option<Matrix>) -> Result<FitRequest> {
+        settings.check_job(Job::Fit)?;
+        let reader = settings.reader();
+        let request = FitRequest::read(settings, &reader, matrix, Job::Fit)?;
+        reader.finish(unread)?;
+        Ok(request)
+    }
+
+    /// Everything but the files.
+    pub(super) fn read(
+        settings: &Settings,
+        reader: &Reader,
+        matrix: Option<Matrix>,
+        job: Job,
+    ) -> Result<FitRequest> {
+        let model = ModelChoice::read(reader, &[0.0], matrix)?;
+        model.one_ridge()?;
+        let lambda = LambdaChoice::read(reader)?;
+        let why = if job == Job::Fit && lambda.fixed.is_none() { Why::Choose } else { Why::Asked };
+        let rounds = RoundsChoice::read(reader)?;
+        let resume = reader.path("resume");
+        require!(
+            rounds.is_none() || resume.is_none(),
+            "--resume does not go with --solver {}",
+            reader.text("solver").unwrap_or_default()
+        );
+        Ok(FitRequest {
+            held_out: HeldOutChoice::read(reader, why)?,
+            solve: solver::read(reader)?,
+            time_limit: reader.number_from("time-limit", 0.0)?,
+            naming: Naming::read(settings, reader),
+            output: Output::read(reader)?,
+            model,
+            lambda,
+            rounds,
+            resume,
+        })
+    }
+
+    pub(super) fn input_spec(&self, reader: &Reader, mut per_node: Vec<String>) -> Result<InputSpec> {
+        per_node.extend(self.model.loss_column.clone());
+        input_spec(reader, target_kind(self.model.family), self.model.intercept(), per_node)
+    }
+}

@@ -1,0 +1,241 @@
+//! Everything a job can be told: one table for the command line, config files, Python and whoever comes next.
+//!
+//! A key `huber-delta` is the flag `--huber-delta`, the line `huber-delta = 1.5` of a config file, and an argument in Python. A face
+//! builds its flags, its forms and its help from this table; what the values mean is said in the files beside it.
+
+use Kind::{Count, CountOrFile, Flag, Number, NumberOr, NumberOrAuto, Numbers, Path, Repeated, Text, Texts};
+
+/// The jobs that take settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Job {
+    /// A model at every node.
+    Fit,
+    /// All values of lambda.
+    Path,
+    /// Local, global, networked, shuffled.
+    Compare,
+    /// Without a graph: nodes ask others.
+    Ask,
+    /// A fit by a federation of processes.
+    Up,
+}
+
+impl Job {
+    /// All of them.
+    pub const ALL: [Job; 5] = [Job::Fit, Job::Path, Job::Compare, Job::Ask, Job::Up];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Job::Fit => "fit",
+            Job::Path => "path",
+            Job::Compare => "compare",
+            Job::Ask => "ask",
+            Job::Up => "up",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+const FIT: u8 = Job::Fit.bit();
+const PATH: u8 = Job::Path.bit();
+const COMPARE: u8 = Job::Compare.bit();
+const ASK: u8 = Job::Ask.bit();
+const UP: u8 = Job::Up.bit();
+/// Jobs with a graph.
+const COUPLED: u8 = FIT | PATH | COMPARE | UP;
+const ALL: u8 = COUPLED | ASK;
+
+/// What a value looks like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Given or not.
+    Flag,
+    /// A number.
+    Number,
+    /// A number, or this one if the key is given without a value.
+    NumberOr(f64),
+    /// A number or the word `auto`.
+    NumberOrAuto,
+    /// A whole number, zero or more.
+    Count,
+    /// A whole number, or a file.
+    CountOrFile,
+    /// A word.
+    Text,
+    /// A file or folder.
+    Path,
+    /// Numbers, separated by commas; one number stands for a list of one.
+    Numbers,
+    /// Words, separated by commas.
+    Texts,
+    /// Words with commas inside: the flag is repeated.
+    Repeated,
+}
+
+/// One thing that can be said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key {
+    /// Its name, in kebab case.
+    pub name: &'static str,
+    /// What its value looks like.
+    pub kind: Kind,
+    /// What a value is called in help texts.
+    pub value: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// What else must be said for the key to mean something; empty if nothing.
+    pub with: &'static str,
+    jobs: u8,
+}
+
+impl Key {
+    /// True if the job knows the key.
+    pub fn is_for(&self, job: Job) -> bool {
+        self.jobs & job.bit() != 0
+    }
+
+    /// Names the jobs that know it.
+    pub fn jobs(&self) -> String {
+        let names = Job::ALL.into_iter().filter(|job| self.is_for(*job));
+        names.map(|job| format!("`fedweave {}`", job.name())).collect::<Vec<_>>().join(", ")
+    }
+
+    const fn with(self, with: &'static str) -> Key {
+        Key { with, ..self }
+    }
+}
+
+const fn key(name: &'static str, kind: Kind, value: &'static str, jobs: u8, help: &'static str) -> Key {
+    Key { name, kind, value, help, with: "", jobs }
+}
+
+/// The key of this name.
+pub fn find(name: &str) -> Option<&'static Key> {
+    GROUPS.iter().flat_map(|(_, keys)| keys.iter()).find(|key| key.name == name)
+}
+
+/// Keys under their headings, in the order of help texts and config files. The first one is the table of rows.
+#[rustfmt::skip]
+pub const GROUPS: &[(&str, &[Key])] = &[
+    ("", &[
+        key("nodes", Path, "NODES", ALL, "Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip"),
+    ]),
+    ("Data", &[
+        key("edges", Path, "FILE", COUPLED, "Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)"),
+        key("knn", Count, "K", COUPLED, "Instead of a file of edges: join every node with its K nearest, by the columns of --by"),
+        key("by", Texts, "COLUMNS", ALL, "Columns with the position of a node, for --knn and the map, e.g. lat,lon"),
+        key("metric", Text, "NAME", COUPLED, "Distance for --knn: great-circle (the default for lat,lon) or euclidean"),
+        key("node-info", Path, "FILE", ALL, "Table with one row per node, e.g. with its position"),
+        key("node", Text, "COLUMN", ALL, "Column that names the node of a row [default: node]"),
+        key("target", Text, "COLUMN", ALL, "Column to predict"),
+        key("features", Texts, "COLUMNS", ALL, "Columns to predict from [default: all other numeric columns]"),
+        key("drop", Texts, "COLUMNS", ALL, "Columns to leave out"),
+        key("one-hot", Texts, "COLUMNS", ALL, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
+        key("weight", Text, "COLUMN", ALL, "Column with row weights"),
+        key("missing", Text, "RULE", ALL, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
+        key("standardize", Flag, "", ALL, "Scale features to mean 0 and deviation 1 over the training rows"),
+        key("strict", Flag, "", COUPLED, "Make errors of: nodes without rows, nodes without edges, nodes with neither"),
+    ]),
+    ("Model", &[
+        key("loss", Text, "NAME", ALL, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
+        key("loss-column", Text, "COLUMN", FIT | PATH, "Column that names the loss of each node, where nodes differ"),
+        key("huber-delta", Number, "NUMBER", ALL, "Threshold of the Huber loss [default: 1]"),
+        key("quantile", Number, "NUMBER", ALL, "Level of the quantile loss [default: 0.5]"),
+        key("ridge", Numbers, "RIDGE", ALL, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
+        key("no-intercept", Flag, "", ALL, "No intercept"),
+        key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
+        key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]"),
+        key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
+        key("block", Repeated, "BLOCK", COUPLED, "One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable").with("--penalty blocks"),
+        key("lambda", NumberOrAuto, "LAMBDA", COUPLED, "Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]"),
+        key("lambda-grid", Numbers, "NUMBERS", FIT | PATH | COMPARE, "Values of lambda to choose from [default: a geometric grid from the data]"),
+        key("lambda-rule", Text, "RULE", FIT | PATH | COMPARE, "minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]"),
+    ]),
+    ("Models of any class", &[
+        key("model", Text, "MODEL", FIT | ASK | UP, "Model class of every node with its options, e.g. \"tree max-depth=5\"; predictions are coupled instead of parameters"),
+        key("task", Text, "TASK", FIT | ASK | UP, "regression or classification [default: regression]").with("--model"),
+        key("public", Path, "FILE", FIT | ASK | UP, "Public rows without labels, on which predictions are compared; with a node column, rows of each node").with("--model"),
+        key("public-from", Text, "SOURCE", FIT | ASK | UP, "Without --public: what to draw the rows of a node from: moments or range (of its features), or normal [default: moments]").with("--model"),
+        key("public-rows", Count, "N", FIT | ASK | UP, "Without --public: rows to draw for every node [default: 100]").with("--model"),
+        key("judged-on", Text, "RULE", FIT | UP, "Compare on the public rows of the neighbours (the paper's update) or of both ends (exact) [default: neighbours]").with("--model"),
+        key("row-weights", Text, "RULE", FIT | UP, "means: terms of the objective are means over rows; plain: an own row weighs 1, a public row lambda [default: means]").with("--model"),
+        key("distil", Count, "N", FIT, "Rows that a node labels by its own model before every fit [default: 0]").with("--model"),
+    ]),
+    ("Asking", &[
+        key("asker", Repeated, "NAME", ASK, "A node that asks; repeatable [default: every node]"),
+        key("candidates", Count, "B", ASK, "How many others are asked in a round [default: 10, or all there are]"),
+    ]),
+    ("Path", &[
+        key("count", Count, "N", PATH, "Number of values of lambda [default: 50]"),
+        key("lambda-min-ratio", Number, "SHARE", PATH, "Smallest lambda, as a share of the largest [default: 1e-3; 1e-7 for squared and quadratic]"),
+        key("direction", Text, "up|down", PATH, "Up from the smallest lambda, which takes less time, or down from the largest [default: up]"),
+        key("breakpoints", NumberOr(0.001), "REL", PATH, "Bracket the changes of the clusters to this relative width [default if given without: 1e-3]"),
+        key("partition", Text, "COLUMN|FILE", PATH, "Where is this partition provably recovered? A column, or a file with node,cluster [default: the one found]"),
+    ]),
+    ("Held-out rows", &[
+        key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
+        key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
+        key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
+        key("split", Text, "RULE", FIT | PATH | COMPARE | ASK, "random: drawn separately per node; last: the last rows of every node [default: random]"),
+        key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Hold out the same values of this column (e.g. dates) at all nodes"),
+        key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Column that orders the rows of a node in time, for --split last [default: order of the file]"),
+        key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
+        key("seed", Count, "N", ALL, "Seed of everything random [default: 0]"),
+    ]),
+    ("Solver", &[
+        key("solver", Text, "NAME", COUPLED, "auto, primal-dual, newton or newton-cg, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]"),
+        key("tolerance", Number, "TOL", COUPLED, "Stop at certified_gap <= TOL * max(1, |objective|); without a certificate, at kkt_residual <= TOL [default: 1e-6]"),
+        key("max-iterations", Count, "N", COUPLED, "Stop after N iterations [default: 100000]"),
+        key("time-limit", Number, "SECONDS", FIT | PATH, "Stop after this many seconds"),
+        key("objective-decrease", Number, "NUMBER", FIT | PATH | COMPARE, "Stop when the objective changes by less than this, relatively, between two checks"),
+        key("step-ratio", Number, "NUMBER", COUPLED, "Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]"),
+        key("relaxation", Number, "NUMBER", COUPLED, "Relaxation of primal-dual steps, between 0 and 2; 1 is the paper's [default: 1.8]"),
+        key("threads", Count, "N", ALL, "Number of threads; the result does not depend on it [default: all cores]"),
+        key("resume", Path, "DIR", FIT, "Continue from the checkpoint in this run directory"),
+    ]),
+    ("Solvers that exchange messages", &[
+        key("rounds", Count, "N", FIT | ASK | UP, "Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100]").with("--solver fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, fedavg, ifca, pfedme, primal-dual"),
+        key("step", Number, "NUMBER", FIT | UP, "Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]").with("--solver fedgd, fedsgd, async-fedgd, projected-gradient, fedavg, ifca, pfedme"),
+        key("batch", Count, "N", FIT, "fedsgd: rows of a batch [default: 10]").with("--solver fedsgd"),
+        key("schedule", Text, "RULE", FIT, "fedsgd: inverse-root (step / sqrt k), inverse (step / k) or constant [default: inverse-root]").with("--solver fedsgd"),
+        key("active", Number, "SHARE", FIT, "async-fedgd: share of the nodes that are active in a round [default: 0.5]").with("--solver async-fedgd"),
+        key("delay-max", Count, "N", FIT | UP, "async-fedgd: messages are up to so many rounds late [default: 5]").with("--solver async-fedgd"),
+        key("local-steps", Count, "N", FIT, "fedavg, ifca, pfedme: local steps in a round [default: 5; pfedme: 1]").with("--solver fedavg, ifca, pfedme"),
+        key("prox", Flag, "", FIT, "fedavg: one proximal step instead of gradient steps").with("--solver fedavg"),
+        key("models", CountOrFile, "K|FILE", FIT | UP, "ifca: number of models [default: 2]; or a table with columns node, model, options: a model class for each node").with("--solver ifca"),
+        key("restarts", Count, "N", FIT, "ifca: number of random starts, of which the best counts [default: 1]").with("--solver ifca"),
+        key("gamma", Number, "NUMBER", FIT, "pfedme: how strongly personal models are drawn to the common one [default: 1]").with("--solver pfedme"),
+        key("order", Text, "RULE", FIT | UP, "fedrelax: nodes update in-turn or together [default: in-turn]").with("--solver fedrelax"),
+        key("ball", Number, "RADIUS", FIT, "projected-gradient: keep |w_i| <= RADIUS").with("--solver projected-gradient"),
+        key("box", Numbers, "LOW,HIGH", FIT, "projected-gradient: keep every parameter between two numbers").with("--solver projected-gradient"),
+        key("users", Number, "SHARE", FIT, "pdmm: share of the users that update in a round [default: 0.4]").with("--solver pdmm"),
+        key("rho", Number, "NUMBER", FIT, "pdmm: penalty of the augmented Lagrangian [default: from the curvature of the losses]").with("--solver pdmm"),
+        key("eta", Number, "NUMBER", FIT | ASK, "pdmm: weight of the Bregman terms [default: rho]; ask: step of an answer [default: one that never diverges], or with --model what the rows of the other weigh against staying close [default: 1]").with("--solver pdmm"),
+        key("tau", Number, "NUMBER", FIT, "pdmm: damping of the dual step; 0.8 in the paper [default: one that is known to converge]").with("--solver pdmm"),
+        key("nu", Number, "NUMBER", FIT, "pdmm: backward dual step; 0.2 in the paper [default: 2/3]").with("--solver pdmm"),
+        key("cease-after", Count, "N", FIT, "pdmm: stop sending pairs of users whose models were equal for N rounds").with("--solver pdmm"),
+        key("as-printed", Flag, "", FIT, "pdmm: the update as printed in the paper, which is right for --users 1 only").with("--solver pdmm"),
+    ]),
+    ("Federation", &[
+        key("parts", Count, "N", UP, "Number of processes [default: 4]"),
+        key("work", Path, "DIR", UP, "Keep the files of the parts in this new folder [default: a temporary one]"),
+        key("hosts", Texts, "HOSTS", UP, "Address of each part, in order; one for all, or as many as parts [default: 127.0.0.1]"),
+        key("port", Count, "PORT", UP, "First port; part k listens on this one plus k [default: free ports on this machine, 7447 elsewhere]"),
+        key("prepare", Flag, "", UP, "Write the files and stop"),
+        key("record-frames", Flag, "", UP, "Every process appends the frames it sends, as they are before encryption, to frames.bin in its folder"),
+        key("loopback-plaintext", Flag, "", UP, "No certificates; loopback addresses only"),
+        key("policy", Text, "POLICY", UP, "wait, continue or stop when a neighbour is dead [default: wait]"),
+    ]),
+    ("Output", &[
+        key("out", Path, "DIR", ALL, "Run directory to write: parameters, clusters, history, summary, config, report"),
+        key("overwrite", Flag, "", ALL, "Replace an existing run directory"),
+        key("json", Flag, "", ALL, "Print one JSON object instead of words"),
+        key("verbose", Flag, "", ALL, "Say on stderr what the solver chose, and why"),
+        key("title", Text, "TEXT", ALL, "Title of the report"),
+        key("source", Text, "TEXT", ALL, "Where the data come from, for the report"),
+    ]),
+];

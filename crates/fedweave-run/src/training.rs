@@ -1,0 +1,56 @@
+//! The rows trained with, in the units of the input and in those of the solver.
+
+use fedweave::Dataset;
+use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::scaling::Scaling;
+use fedweave::tune::Errors;
+
+use crate::error::Result;
+use crate::request::model::ModelChoice;
+
+/// The rows trained with.
+pub struct TrainingRows {
+    /// As they came.
+    pub rows: Dataset,
+    /// The same in the units of the solver.
+    pub scaled: Dataset,
+    /// Between the two.
+    pub scaling: Option<Scaling>,
+}
+
+impl TrainingRows {
+    /// Scales the rows if that was asked for.
+    pub fn new(model: &ModelChoice, rows: Dataset) -> Self {
+        let scaling = model.standardize.then(|| Scaling::of(&rows, model.intercept()));
+        let scaled = scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(&rows));
+        TrainingRows { rows, scaled, scaling }
+    }
+
+    /// The solver's models in the units of the input.
+    pub fn restore(&self, loss: &LossSpec, w: &Matrix) -> Matrix {
+        let mut parameters = w.clone();
+        match (&self.scaling, loss) {
+            (Some(s), LossSpec::Same(Family::Point)) => s.restore_points(&mut parameters),
+            (Some(s), _) => s.restore(&mut parameters),
+            (None, _) => {}
+        }
+        parameters
+    }
+
+    /// Errors of the solver's models `w`, restored: `parameters`. Scores are the same in scaled features; positions are not.
+    pub fn errors(&self, loss: &LossSpec, w: &Matrix, parameters: &Matrix) -> Result<Errors> {
+        Ok(Errors::of(&*self.error_loss(loss)?, if measures_positions(loss) { parameters } else { w }))
+    }
+
+    /// The loss without regularisation, whose values are errors.
+    pub fn error_loss(&self, loss: &LossSpec) -> Result<Box<dyn Loss>> {
+        let data = if measures_positions(loss) { &self.rows } else { &self.scaled };
+        Ok(loss.build(data.clone(), &LossOptions::default())?)
+    }
+}
+
+/// True if errors are distances, which change with the scale of features.
+pub fn measures_positions(loss: &LossSpec) -> bool {
+    matches!(loss, LossSpec::Same(Family::Point))
+}

@@ -1,0 +1,92 @@
+//! Numbers, counts and notices in words.
+
+use fedweave::graph::partition::Partition;
+use fedweave::loss::LossSpec;
+use fedweave_io::Input;
+
+/// Six digits, in powers of ten where that is shorter.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
+}
+
+/// A number, or a dash.
+pub fn shown(value: Option<f64>) -> String {
+    value.map_or("-".into(), number)
+}
+
+/// How many models are shared, and how many are not.
+pub fn clusters(sizes: &[usize]) -> String {
+    let shared = sizes.iter().filter(|s| **s > 1).count();
+    let alone = sizes.len() - shared;
+    let members: usize = sizes.iter().filter(|s| **s > 1).sum();
+    format!("{} cluster(s): {members} node(s) share {shared} model(s), {alone} node(s) have their own", sizes.len())
+}
+
+/// What the user should know about the data.
+pub fn notices(input: &Input) -> Vec<String> {
+    let n = &input.notices;
+    let mut all = Vec::new();
+    let mut say = |count: usize, text: String| all.extend((count > 0).then_some(text));
+    let (empty, lonely) = (n.nodes_without_rows.len(), n.nodes_without_edges.len());
+    say(empty, format!("{empty} node(s) have no rows and learn from their neighbours alone"));
+    say(lonely, format!("{lonely} node(s) have no edges and learn alone"));
+    let named: Vec<&str> = n.nodes_with_neither.iter().take(5).map(String::as_str).collect();
+    let neither = n.nodes_with_neither.len();
+    say(
+        neither,
+        format!(
+            "{neither} node(s) have neither rows nor edges; their models are undetermined and set to zero: {}",
+            named.join(", ")
+        ),
+    );
+    let edges = input.graph.edges();
+    let pieces = Partition::components(&input.graph).len() - lonely - neither;
+    say(usize::from(edges == 0), "there are no edges: give --edges FILE, or --knn K with --by COLUMNS".into());
+    say(
+        usize::from(edges > 0 && pieces > 1),
+        format!("the graph has {pieces} components; nothing is shared between them"),
+    );
+    all.extend(row_notices(input));
+    all
+}
+
+/// Those about rows and cells alone.
+pub fn row_notices(input: &Input) -> Vec<String> {
+    let n = &input.notices;
+    let dropped = format!("{} row(s) with missing values were dropped", n.rows_dropped);
+    let filled = format!(
+        "{} missing value(s) were replaced by the mean of their column (over all rows, held-out ones included)",
+        n.cells_filled
+    );
+    (n.rows_dropped > 0).then_some(dropped).into_iter().chain((n.cells_filled > 0).then_some(filled)).collect()
+}
+
+/// The name of a loss, `mixed` where nodes differ.
+pub fn loss_name(loss: &LossSpec) -> String {
+    match loss {
+        LossSpec::Same(family) => family.to_string(),
+        LossSpec::PerNode(_) => "mixed".into(),
+    }
+}
+
+/// What its error is called.
+pub fn error_name(loss: &LossSpec) -> &'static str {
+    match loss {
+        LossSpec::Same(family) => family.error_name(),
+        LossSpec::PerNode(_) => "mean loss",
+    }
+}
+
+/// The last line of a job: where its files are, or that there are none.
+pub fn written(path: Option<&std::path::Path>, what: &str) -> String {
+    match path {
+        Some(path) => format!("written to {0}, see {0}/report.html", path.display()),
+        None => format!("nothing written; --out DIR keeps {what}"),
+    }
+}
+
+/// Name and version of the program.
+pub fn version() -> String {
+    format!("fedweave {}", env!("CARGO_PKG_VERSION"))
+}
