@@ -22,6 +22,8 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod training;
+#[cfg(feature = "federation")]
+pub mod up;
 pub mod watch;
 pub mod wording;
 

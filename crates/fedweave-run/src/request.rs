@@ -14,6 +14,7 @@ pub mod relax;
 pub mod rounds;
 pub mod settings;
 pub mod solver;
+pub mod up;
 
 pub use ask::AskRequest;
 pub use compare::CompareRequest;
@@ -22,6 +23,7 @@ pub use keys::{GROUPS, Job, Key, Kind};
 pub use path::PathRequest;
 pub use relax::RelaxRequest;
 pub use settings::{Settings, Value};
+pub use up::UpRequest;
 
 use std::path::PathBuf;
 

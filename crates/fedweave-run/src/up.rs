@@ -1,0 +1,208 @@
+//! A fit by a federation of processes: from a request to a network, and from what its parts found to the result of a fit.
+//!
+//! Starting the processes, and waiting for them, is up to the caller ([`fedweave_node::launch`]).
+
+use std::sync::Arc;
+
+use fedweave::Problem;
+use fedweave::loss::{Family, LossOptions, LossSpec};
+use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
+use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
+use fedweave::solve::{JudgedOn, safe_step};
+use fedweave_io::{Input, ModelFile};
+use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
+use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
+
+use crate::checks::{check, refuse_runaway};
+use crate::error::{Error, Result, refuse, require};
+use crate::fit::{FitResult, Solved, build, finish};
+use crate::predictor::named;
+use crate::relax::{ModelRows, RelaxResult, errors, specs, task};
+use crate::request::settings::choice;
+use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
+use crate::request::RelaxRequest;
+use crate::training::TrainingRows;
+
+/// How the network becomes processes.
+pub fn launch_options(choice: &LaunchChoice) -> LaunchOptions {
+    LaunchOptions {
+        parts: choice.parts,
+        work: choice.work.clone(),
+        hosts: choice.hosts.clone(),
+        port: choice.port,
+        loopback_plaintext: choice.loopback_plaintext,
+        record_frames: choice.record_frames,
+        seed: choice.seed,
+    }
+}
+
+fn patience(launch: &LaunchChoice) -> Result<Patience> {
+    let policy = choice("--policy", launch.policy.as_deref(), &DeadPolicy::NAMES)?;
+    Ok(Patience { policy, ..Patience::default() })
+}
+
+/// A fit that waits for its processes.
+pub struct FederatedFit {
+    /// What the processes are to do.
+    pub network: Network,
+    request: UpRequest,
+    input: Input,
+    loss: LossSpec,
+    problem: Problem,
+    training: TrainingRows,
+}
+
+impl FederatedFit {
+    /// Checks the data and describes the network.
+    pub fn new(request: UpRequest, input: Input, launch: &LaunchChoice) -> Result<Self> {
+        let (model, lambda) = (&request.fit.model, request.lambda);
+        let loss = model.loss(&input)?;
+        check(model, &input, &loss)?;
+        let training = TrainingRows::new(model, input.data.clone());
+        refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
+        let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
+        let name = model.penalty.name();
+        let Some(penalty) = PenaltyKind::named(name) else {
+            refuse!("--penalty {name}: a federation knows norm2, norm1, norminf and squared");
+        };
+        let node_weight = model.options.node_weight.resolved(&training.scaled);
+        let network = Network {
+            names: input.names.clone(),
+            graph: input.graph.clone(),
+            data: training.scaled.clone(),
+            loss: loss.clone(),
+            loss_options: LossOptions { node_weight, ..model.options },
+            penalty,
+            lambda,
+            method: method(&request, &problem)?,
+            rounds_max: request.rounds.unwrap_or(request.fit.solve.iterations_max) as u64,
+            tolerance: request.rounds.is_none().then_some(request.fit.solve.tolerance),
+            patience: patience(launch)?,
+            models: None,
+        };
+        Ok(FederatedFit { network, request, input, loss, problem, training })
+    }
+
+    /// The result, judged with all rows in sight.
+    pub fn finish(self, collected: Collected, seconds: f64) -> FitResult {
+        let settings = &self.request.fit.solve;
+        let (solution, traffic) = certify_collected(&self.problem, collected, &self.network.method, settings);
+        let solved = Solved { solution, traffic: Some(traffic), seconds };
+        finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved)
+    }
+}
+
+fn method(request: &UpRequest, problem: &Problem) -> Result<MethodSpec> {
+    let no_step = "--step: a loss without a smoothness constant has no step that never diverges; give one";
+    let safe = |step: Option<f64>| step.or_else(|| safe_step(problem)).ok_or_else(|| Error::request(no_step));
+    Ok(match request.method {
+        UpMethod::PrimalDual(step_ratio, relaxation) => MethodSpec::PrimalDual { step_ratio, relaxation },
+        UpMethod::FedGd(step) => MethodSpec::FedGd { step: safe(step)? },
+        UpMethod::FedRelax => MethodSpec::FedRelax,
+        UpMethod::AsyncFedGd(step, staleness) => {
+            MethodSpec::AsyncFedGd { step: safe(step)?, staleness: staleness as u64 }
+        }
+    })
+}
+
+/// Models of any class that wait for their processes.
+pub struct FederatedModels {
+    /// What the processes are to do.
+    pub network: Network,
+    request: RelaxRequest,
+    input: Input,
+    task: Task,
+    specs: Vec<ModelSpec>,
+    training: ModelRows,
+    lambda: f64,
+}
+
+impl FederatedModels {
+    /// Checks the data and describes the network.
+    pub fn new(request: RelaxRequest, input: Input, lambda: f64, launch: &LaunchChoice) -> Result<Self> {
+        let task = task(&request, &input)?;
+        let specs = specs(&request, &input, task)?;
+        let training = ModelRows::new(&request, &input, input.data.clone())?;
+        let options = &request.options;
+        require!(
+            training.public.len() == 1 || options.judged_on == JudgedOn::Neighbours,
+            "--judged-on both: in a federation it needs public rows that are the same for all nodes; \
+             give --public FILE without a node column"
+        );
+        let names = &input.names;
+        let public = match &training.public[..] {
+            [rows] if names.len() != 1 => PublicSets::Common(rows.clone()),
+            sets => PublicSets::PerNode(names.iter().cloned().zip(sets.iter().cloned()).collect()),
+        };
+        let models = Models {
+            task,
+            specs: specs.clone(),
+            seeds: (0..names.len()).map(|i| seed_of(options.seed, i)).collect(),
+            public: Arc::new(public),
+        };
+        let network = Network {
+            names: names.clone(),
+            graph: input.graph.clone(),
+            data: training.scaled.clone(),
+            loss: LossSpec::Same(Family::Squared),
+            loss_options: LossOptions::default(),
+            penalty: PenaltyKind::Squared,
+            lambda,
+            method: MethodSpec::FedRelaxPredictions {
+                both: options.judged_on == JudgedOn::Both,
+                plain: options.weighting == Weighting::Plain,
+            },
+            rounds_max: request.rounds as u64,
+            tolerance: None,
+            patience: patience(launch)?,
+            models: Some(models),
+        };
+        Ok(FederatedModels { network, request, input, task, specs, training, lambda })
+    }
+
+    /// The result, judged with all rows in sight.
+    pub fn finish(self, mut found: CollectedModels, seconds: f64) -> Result<RelaxResult> {
+        let FederatedModels { request, input, task, specs, training, lambda, .. } = self;
+        let mut model = |(i, name): (usize, &String)| -> Result<Box<dyn LocalModel>> {
+            let Some(fitted) = found.models.remove(name) else { refuse!("no part has a model for node `{name}`") };
+            Ok(Box::new(local(&specs[i], task, seed_of(request.options.seed, i), fitted, name)?))
+        };
+        let models = input.names.iter().enumerate().map(&mut model).collect::<Result<Vec<_>>>()?;
+        let options = RelaxOptions { lambda, start: Start::Blank, ..request.options };
+        let relax =
+            Relax::with_models(&input.graph, &training.scaled, task, models, training.public.clone(), options);
+        let relax = relax.map_err(|e| named(e, &input))?;
+        let mut last = training.look(&relax, None, task, &input)?;
+        (last.number, last.messages, last.bytes) =
+            (found.exchange.rounds as usize, found.exchange.messages, found.exchange.bytes);
+        let train = errors(&relax, &training.scaled, task, &input)?;
+        let fitted = specs.iter().enumerate();
+        let fitted = fitted.map(|(i, spec)| (input.names[i].clone(), spec.clone(), relax.model(i).fitted()));
+        let models = ModelFile::new(task, input.features.clone(), training.scaling.clone(), fitted);
+        drop(relax);
+        Ok(RelaxResult {
+            rows_trained: training.scaled.len(),
+            public: training.source,
+            history: vec![last],
+            chosen: None,
+            held_out: None,
+            models,
+            train,
+            seconds,
+            lambda,
+            task,
+            specs,
+            request,
+            input,
+        })
+    }
+}
+
+/// The model of a node, as its part left it.
+fn local(spec: &ModelSpec, task: Task, seed: u64, fitted: Option<Fitted>, name: &str) -> Result<Local> {
+    let local = match fitted {
+        Some(fitted) => Local::load(spec.clone(), seed, fitted),
+        None => Local::new(spec.clone(), task, seed),
+    };
+    local.map_err(|e| Error::Node { name: name.to_owned(), message: e.to_string() })
+}
