@@ -63,7 +63,7 @@ fn flag(heading: &'static str, key: &'static Key) -> Arg {
         Kind::Texts => arg.value_delimiter(',').action(ArgAction::Append),
         Kind::Repeated => arg.action(ArgAction::Append),
         Kind::Numbers => arg.value_delimiter(',').action(ArgAction::Append).allow_hyphen_values(true),
-        Kind::NumberOr(_) => arg.num_args(0..=1).allow_hyphen_values(true),
+        Kind::NumberOr(_) => arg.num_args(0..=1),
         Kind::Number | Kind::NumberOrAuto | Kind::Count | Kind::CountOrFile => arg.allow_hyphen_values(true),
     }
 }

@@ -140,7 +140,14 @@ impl Settings {
 
 /// Why a job refuses a key.
 pub fn not_of_job(key: &Key, job: Job) -> String {
-    format!("--{} does not go with `fedweave {}`; it belongs to {}", key.name, job.name(), key.jobs())
+    let why = match job {
+        Job::Ask => ", which needs no graph and has models of one kind: leave it out",
+        Job::Compare => ", which has one loss for all nodes and trains every model anew",
+        Job::Up => ", whose parts work together, with all rows",
+        Job::Fit | Job::Path if ["train", "test"].contains(&key.name) => "; use --validation",
+        Job::Fit | Job::Path => "",
+    };
+    format!("--{} belongs to {}, not to `fedweave {}`{why}", key.name, key.jobs(), job.name())
 }
 
 /// Reads settings and remembers which were read: what nobody read has no effect, and is refused.
