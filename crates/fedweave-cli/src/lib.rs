@@ -1,8 +1,12 @@
 //! The command line: arguments, progress, exit codes; nothing else. A library, so that other programs may offer it too.
 
+// Without the federation some of what it shares with `fit` has one user less, or none.
+#![cfg_attr(not(feature = "federation"), allow(dead_code))]
+
 mod ask;
+#[cfg(feature = "federation")]
 mod audit_log;
-mod bench;
+#[cfg(feature = "federation")]
 mod certs;
 mod compare;
 mod config;
@@ -11,7 +15,9 @@ mod fit;
 mod generate;
 mod graph;
 mod models;
+#[cfg(feature = "federation")]
 mod node;
+#[cfg(feature = "federation")]
 mod ourselves;
 mod path;
 mod plan;
@@ -20,10 +26,13 @@ mod progress;
 mod reproduce;
 mod rerun;
 mod rounds;
+#[cfg(feature = "federation")]
 mod simulate;
+#[cfg(feature = "federation")]
 mod status;
 mod story;
 mod trial;
+#[cfg(feature = "federation")]
 mod up;
 
 use std::ffi::OsString;
@@ -89,27 +98,30 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(graph::GraphCommand),
-    /// The competition side by side, as ratios
-    #[command(after_help = bench::EXAMPLES)]
-    Bench(bench::BenchArgs),
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
     Up(Box<up::UpArgs>),
+    #[cfg(feature = "federation")]
     /// One part of a federation
     #[command(after_help = node::EXAMPLES)]
     Node(node::NodeArgs),
+    #[cfg(feature = "federation")]
     /// Certificates of a federation
     #[command(subcommand, after_help = certs::EXAMPLES)]
     Certs(certs::CertsCommand),
+    #[cfg(feature = "federation")]
     /// Where running parts of a federation stand
     #[command(after_help = "Example:\n  fedweave status east/node.toml")]
     Status(status::StatusArgs),
+    #[cfg(feature = "federation")]
     /// Has anybody changed the event log of a part?
     #[command(subcommand)]
     AuditLog(audit_log::AuditCommand),
+    #[cfg(feature = "federation")]
     /// Federations in virtual time, where a seed decides everything that goes wrong
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
@@ -130,6 +142,7 @@ static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 /// Runs the command that `args` (the program's own name first) asks for; returns its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
+    #[cfg(feature = "federation")]
     ourselves::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
     match Cli::try_parse_from(args) {
@@ -152,13 +165,18 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Predict(args) => predict::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => graph::run(&command),
-        Command::Bench(args) => bench::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        #[cfg(feature = "federation")]
         Command::Up(args) => up::run(*args),
+        #[cfg(feature = "federation")]
         Command::Node(args) => node::run(&args),
+        #[cfg(feature = "federation")]
         Command::Certs(command) => certs::run(&command),
+        #[cfg(feature = "federation")]
         Command::Status(args) => status::run(&args),
+        #[cfg(feature = "federation")]
         Command::AuditLog(command) => audit_log::run(&command),
+        #[cfg(feature = "federation")]
         Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => rerun::run(&args),
         Command::Completions { shell } => {

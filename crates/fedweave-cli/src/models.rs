@@ -2,6 +2,7 @@
 
 mod ask;
 mod choose;
+#[cfg(feature = "federation")]
 mod federated;
 mod file;
 mod plan;
@@ -28,6 +29,7 @@ use choose::Chosen;
 use plan::ModelPlan;
 
 pub use ask::by_fits;
+#[cfg(feature = "federation")]
 pub use federated::{Federated, Found};
 pub use file::{ModelFile, predict};
 pub use plan::{refuse_foreign_flags, refuse_model_flags};
