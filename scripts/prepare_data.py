@@ -53,7 +53,7 @@ def fmi_splits(source):
     parts = read(source / "fmi" / "splits_hourly_2024.csv.gz")
     time = {text: datetime.datetime.fromisoformat(text) for text in {row["Timestamp"] for row in rows}}
     yield "node", "rs1", "rs4740"
-    for row, part in sorted(zip(rows, parts), key=lambda pair: (pair[0]["name"], time[pair[0]["Timestamp"]])):
+    for _, part in sorted(zip(rows, parts), key=lambda pair: (pair[0]["name"], time[pair[0]["Timestamp"]])):
         yield part["node"], part["set_rs1"], part["set_rs4740"]
 
 

@@ -30,6 +30,7 @@ class Networked(BaseEstimator):
     """A model at every node of a graph; fitted without `nodes`, one model."""
 
     LOSSES: tuple[str, ...] = ()
+    path_: Any
 
     # -- what subclasses say --------------------------------------------------------------------
 

@@ -11,10 +11,14 @@ from .errors import ParameterError
 
 SEED_MAX = 2**31 - 1
 
+# As Any, so that type checkers let numbers of every kind be compared and rounded.
+REAL: Any = numbers.Real
+INTEGRAL: Any = numbers.Integral
+
 
 def number(name: str, value: Any, least: float, strict: bool = False) -> float:
     """A finite number, at least (or above) `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, REAL):
         raise TypeError(f"{name}: expected a number, got {value!r}")
     good = value > least if strict else value >= least
     if not (good and np.isfinite(value)):
@@ -46,6 +50,6 @@ def threads_of(n_jobs: Any) -> int:
     """Number of threads, 0 for all cores. The result does not depend on it."""
     if n_jobs is None or n_jobs == -1:
         return 0
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or not 1 <= n_jobs <= 1024:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, INTEGRAL) or not 1 <= n_jobs <= 1024:
         raise ParameterError(f"n_jobs is {n_jobs!r}; it must be None, -1 or a number of threads", name="n_jobs", value=n_jobs)
     return int(n_jobs)

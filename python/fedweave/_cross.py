@@ -21,6 +21,9 @@ class CrossValidated:
     """Chooses lam before the fit with all rows."""
 
     lam = "auto"
+    lams: Any
+    cv: Any
+    _solve: Any
 
     def _choose(self, task: Task, net: Network) -> None:
         if not len(net.heads):

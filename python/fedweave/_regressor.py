@@ -16,6 +16,8 @@ from ._table import Table
 
 class _Regression(RegressorMixin, Networked):
     LOSSES = ("squared", "absolute", "huber", "poisson", "quantile")
+    coef_: Any
+    intercept_: Any
 
     def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class FedweaveError(ValueError):
@@ -22,6 +22,10 @@ class FedweaveError(ValueError):
         super().__init__(message)
         self.fields = fields
         self.__dict__.update(fields)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), str(self), self.fields)

@@ -21,7 +21,7 @@ use tempfile::TempPath;
 use crate::progress::Terminal;
 use crate::{Exit, say};
 
-const STATIONS: &[u8] = include_bytes!("../../../data/fmi_hourly_2024.csv.gz");
+const STATIONS: &[u8] = include_bytes!("../data/fmi_hourly_2024.csv.gz");
 const SOURCE: &str =
     "Finnish Meteorological Institute, open data, CC BY 4.0: hourly temperatures, 28 December 2023 to 1 January 2024";
 /// The same request, for the shell.

@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 
 use crate::{Error, Setting};
 
-const DIGITS: &[u8] = include_bytes!("../../../data/digits.csv.gz");
+const DIGITS: &[u8] = include_bytes!("../data/digits.csv.gz");
 /// Points that t-SNE is asked to place, at most.
 const EMBEDDED_MAX: usize = 4000;
 /// Which nearest neighbour estimates divergences, and how many nodes a node is joined with.

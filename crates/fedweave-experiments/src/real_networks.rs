@@ -12,9 +12,9 @@ use fedweave_io::{Kind, Table};
 
 use crate::Error;
 
-const HOURLY: &[u8] = include_bytes!("../../../data/fmi_hourly_2024.csv.gz");
-const DAILY: &[u8] = include_bytes!("../../../data/fmi_daily_2025.csv.gz");
-const HOUSES: &[u8] = include_bytes!("../../../data/lucas_housing.csv.gz");
+const HOURLY: &[u8] = include_bytes!("../data/fmi_hourly_2024.csv.gz");
+const DAILY: &[u8] = include_bytes!("../data/fmi_daily_2025.csv.gz");
+const HOUSES: &[u8] = include_bytes!("../data/lucas_housing.csv.gz");
 
 /// Rounds of FedRelax.
 const ROUNDS: usize = 5;

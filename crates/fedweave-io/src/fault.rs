@@ -47,6 +47,9 @@ pub enum Fault {
     /// A file that is not the Parquet it claims to be.
     #[error("not readable as Parquet: {message}; write it again, uncompressed or with snappy compression")]
     Parquet { message: String },
+    /// A Parquet file, but the reader was left out of this build.
+    #[error("a Parquet file, which this build cannot read (feature `parquet`); write it as CSV")]
+    NoParquet,
     /// A file that is not the GraphML it claims to be.
     #[error("not readable as GraphML: {message}; check the file with an XML tool")]
     GraphMl { message: String },

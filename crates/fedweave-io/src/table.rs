@@ -3,6 +3,7 @@
 mod column;
 mod csv;
 mod nearby;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod records;
 mod source;
@@ -44,6 +45,7 @@ impl Table {
     pub fn read(path: &Path, kind: impl Fn(&str) -> Kind) -> Result<Self, IoError> {
         let table = match source::open(path)? {
             Source::Text(input) => csv::read(path, input, &kind)?,
+            #[cfg(feature = "parquet")]
             Source::Parquet(file) => parquet::read(path, file, &kind)?,
         };
         match table.rows() {

@@ -54,11 +54,11 @@ class LocalLoss:
             raise FedweaveError(f"X: expected a table, a row per data point, found an array of shape {x.shape}")
         if y is None and loss != "point" and len(x):
             raise FedweaveError(f"y: the {loss} loss needs labels, one per row of X")
-        columns = [None if c is None else np.ascontiguousarray(c, dtype=np.float64).reshape(-1) for c in (y, sample_weight)]
+        labels, weights = (None if c is None else np.ascontiguousarray(c, dtype=np.float64).reshape(-1) for c in (y, sample_weight))
         none = np.zeros(0, dtype=np.int64)
         intercept = bool(fit_intercept) and loss != "point"
         task = Task(
-            Rows(x, *columns, np.zeros(len(x), dtype=np.int64), 1, none, none, np.zeros(0), intercept),
+            Rows(x, labels, weights, np.zeros(len(x), dtype=np.int64), 1, none, none, np.zeros(0), intercept),
             loss=one_of("loss", loss, LOSSES),
             huber_delta=number("huber_delta", huber_delta, 0.0, strict=True),
             quantile=number("quantile", quantile, 0.0, strict=True),
@@ -130,7 +130,8 @@ def node_app(load: Callable[[Context], Trainer], node: Callable[[Context], str] 
     def model(message: Message, context: Context) -> Message:
         context.state[ARRAYS] = message.content[ARRAYS]
         loss = _value(trainer(context), arrays_of(message)["w"])
-        return Message(pack(**{METRICS: {} if loss is None else {"loss": loss}}), reply_to=message)
+        metrics: dict[str, Any] = {} if loss is None else {"loss": loss}
+        return Message(pack(**{METRICS: metrics}), reply_to=message)
 
     return app
 

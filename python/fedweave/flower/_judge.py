@@ -8,6 +8,7 @@ With its step a node answers `L_i(w_i)`. The step itself tells the rest of the o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Judge:
 
     coupling: Coupling
     tol: float
-    best: Point | None = None
+    best: Any = None  # a Point, once one was seen
     lower: float = -np.inf
     proves: bool = False
     heard: bool = False

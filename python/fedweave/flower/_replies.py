@@ -22,7 +22,7 @@ class Answers:
         n, self.names, self.dim = len(names), names, dim
         self.w, self.slopes, self.losses = np.zeros((n, dim)), np.full((n, dim), np.nan), np.full(n, np.nan)
         self.asked, self.there = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        self.pending: Point | None = None
+        self.pending: Any = None  # the Point that nodes judge
         self._said: dict[int, Verdict | None] = {}
 
     def ask(self, v: np.ndarray, tau: np.ndarray, asked: np.ndarray) -> None:

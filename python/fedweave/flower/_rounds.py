@@ -64,7 +64,7 @@ class Rounds(Strategy):
         self.deliver, self.random = bool(deliver), np.random.default_rng(seed)
         self.served = np.array([name in set(names) for name in self.network.names])
         self.roster = Roster([name for name, served in zip(self.network.names, self.served) if not served])
-        self.method: Method | None = None
+        self.method: Any = None  # a Method, once the nodes are known
         self.done = False
         self.silent: frozenset[str] = frozenset()
         self.unanswered = 0
@@ -100,7 +100,7 @@ class Rounds(Strategy):
         if self.silent:
             self.roster.ask_newcomers(grid, min(self.wait, self.ttl), self.silent)
         self.answers.ask(self.method.arguments(), self.method.tau, self._drawn())
-        return [self._request(server_round, i, config) for i in np.flatnonzero(self.answers.asked & ~self.served)]
+        return [self._request(server_round, int(i), config) for i in np.flatnonzero(self.answers.asked & ~self.served)]
 
     def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """Takes the steps of those who answered; the others keep their models."""

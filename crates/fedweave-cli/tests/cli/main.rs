@@ -2,7 +2,6 @@
 
 mod ask;
 mod bad_input;
-mod bench;
 mod extremes;
 mod federation;
 mod federation_models;

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 use crate::sandbox::{EDGES, LABELS, NODES, Sandbox, Table};
 
@@ -235,16 +236,28 @@ fn parquet_equals_csv() {
 fn write_parquet(sandbox: &Sandbox, name: &str, text: &str) {
     let table = Table::parse(text);
     let cells = |j: usize| table.rows.iter().map(move |row| row[j].as_str());
-    let column = |j: usize| -> ArrayRef {
-        match cells(j).map(str::parse).collect::<Result<Vec<f64>, _>>() {
-            Ok(numbers) => Arc::new(Float64Array::from(numbers)),
-            Err(_) => Arc::new(StringArray::from(cells(j).collect::<Vec<_>>())),
-        }
+    let numbers = |j: usize| cells(j).map(str::parse).collect::<Result<Vec<f64>, _>>().ok();
+    let field = |(j, name): (usize, &String)| match numbers(j) {
+        Some(_) => format!("required double {name};"),
+        None => format!("required binary {name} (STRING);"),
     };
-    let columns = table.header.iter().enumerate().map(|(j, name)| (name.as_str(), column(j)));
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut writer = ArrowWriter::try_new(File::create(sandbox.path(name)).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
+    let fields: String = table.header.iter().enumerate().map(field).collect();
+    let schema = Arc::new(parse_message_type(&format!("message table {{ {fields} }}")).unwrap());
+    let file = File::create(sandbox.path(name)).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for j in 0..table.header.len() {
+        let mut column = group.next_column().unwrap().unwrap();
+        match numbers(j) {
+            Some(numbers) => column.typed::<DoubleType>().write_batch(&numbers, None, None).unwrap(),
+            None => {
+                let texts: Vec<ByteArray> = cells(j).map(ByteArray::from).collect();
+                column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap()
+            }
+        };
+        column.close().unwrap();
+    }
+    group.close().unwrap();
     writer.close().unwrap();
 }
 

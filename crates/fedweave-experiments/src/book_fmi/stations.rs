@@ -5,10 +5,10 @@ use fedweave_io::{Kind, Table};
 
 use crate::Error;
 
-const HOURLY: &[u8] = include_bytes!("../../../../data/fmi_hourly_2024.csv.gz");
-const HOURLY_SPLITS: &[u8] = include_bytes!("../../../../data/fmi_hourly_2024_splits.csv.gz");
-const DAILY: &[u8] = include_bytes!("../../../../data/fmi_daily_2025.csv.gz");
-const DAILY_START: &[u8] = include_bytes!("../../../../data/fmi_daily_2025_start.csv.gz");
+const HOURLY: &[u8] = include_bytes!("../../data/fmi_hourly_2024.csv.gz");
+const HOURLY_SPLITS: &[u8] = include_bytes!("../../data/fmi_hourly_2024_splits.csv.gz");
+const DAILY: &[u8] = include_bytes!("../../data/fmi_daily_2025.csv.gz");
+const DAILY_START: &[u8] = include_bytes!("../../data/fmi_daily_2025_start.csv.gz");
 
 /// A network of weather stations.
 pub struct Stations {

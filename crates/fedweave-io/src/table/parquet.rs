@@ -1,21 +1,25 @@
-//! Parquet. Numbers of every width become `f64`; ids and labels become text, integers in decimal.
+//! Parquet, column by column. Numbers of every width become `f64`; ids and labels become text, integers in decimal.
+
+mod cells;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::SchemaDescriptor;
 
-use super::column::{Cell, Growing, Numbers};
+use super::column::{Cell, Growing};
 use super::{Kind, Table, check_header};
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
+use cells::Cells;
+
+/// Cells decoded at a time.
+const BATCH: usize = 8192;
 
 /// Reads the file. The decoder panics on some damaged files (a division by zero in release 60); that is a fault of the
 /// file, so it becomes an error here. Nothing outlives the call that a panic could leave half-changed.
@@ -25,73 +29,150 @@ pub(super) fn read(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Resu
 }
 
 fn decode(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Result<Table, IoError> {
-    let broken = |message: String| Place::file(path).fault(Fault::Parquet { message });
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| broken(e.to_string()))?;
-    let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let broken = |error: ParquetError| Place::file(path).fault(Fault::Parquet { message: error.to_string() });
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let names: Vec<String> = schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
     check_header(Place::file(path), &names)?;
-    let kinds: Vec<Kind> = names.iter().map(|name| kind(name)).collect();
-    let wanted: Vec<usize> = (0..names.len()).filter(|&i| kinds[i] != Kind::Skip).collect();
-    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
-    let reader = builder.with_projection(mask).build().map_err(|e| broken(e.to_string()))?;
-    let mut columns: Vec<Growing> = kinds.into_iter().map(Growing::new).collect();
-    let rows = read_batches(reader, &wanted, &mut columns).map_err(|e| broken(e.to_string()))?;
+    let mut columns: Vec<Growing> = names.iter().map(|name| Growing::new(kind(name))).collect();
+    let rows = read_groups(&reader, schema, &mut columns).map_err(broken)?;
     let columns = columns.into_iter().map(Growing::finish).collect();
-    Ok(Table { path: path.to_path_buf(), names, columns, lines: (1..=rows).collect(), at: At::Row })
+    Ok(Table { path: path.to_path_buf(), names, columns, lines: (1..=rows as u64).collect(), at: At::Row })
 }
 
-fn read_batches(
-    reader: ParquetRecordBatchReader,
-    wanted: &[usize],
+/// Reads every wanted column of every group of rows; the number of rows.
+fn read_groups(
+    reader: &SerializedFileReader<File>,
+    schema: &SchemaDescriptor,
     columns: &mut [Growing],
-) -> Result<u64, ArrowError> {
+) -> Result<usize, ParquetError> {
     let mut first = 0;
-    for batch in reader {
-        let batch = batch?;
-        for (array, &column) in batch.columns().iter().zip(wanted) {
-            push_array(&mut columns[column], first, array)?;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let claimed = group.metadata().num_rows();
+        let rows = usize::try_from(claimed).map_err(|_| damaged(format!("a group of {claimed} rows")))?;
+        // A damaged file may claim any number of rows: it is believed once a column of that length was read.
+        let mut believed = rows == 0;
+        for (root, column) in columns.iter_mut().enumerate() {
+            match plain_leaf(schema, root) {
+                _ if matches!(column, Growing::Skipped) => {}
+                Some(leaf) => {
+                    read_cells(group.get_column_reader(leaf)?, schema, leaf, rows, first, column)?;
+                    believed = true;
+                }
+                None => refuse_nested(schema, root, first, column)?,
+            }
         }
-        first += batch.num_rows();
+        if !believed {
+            let leaf = (0..columns.len()).find_map(|root| plain_leaf(schema, root));
+            let leaf = leaf.ok_or_else(|| ParquetError::General("all columns hold lists or structures".into()))?;
+            read_cells(group.get_column_reader(leaf)?, schema, leaf, rows, first, &mut Growing::Skipped)?;
+        }
+        first += rows;
     }
-    Ok(first as u64)
+    Ok(first)
 }
 
-fn push_array(column: &mut Growing, first: usize, array: &ArrayRef) -> Result<(), ArrowError> {
+/// The position among all leaves of a column that holds one value a row, or none; `None` for lists, maps and structures.
+fn plain_leaf(schema: &SchemaDescriptor, root: usize) -> Option<usize> {
+    let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root)?;
+    (schema.get_column_root(leaf).is_primitive() && schema.column(leaf).max_rep_level() == 0).then_some(leaf)
+}
+
+/// Lists, maps and structures are no numbers, and no text either.
+fn refuse_nested(
+    schema: &SchemaDescriptor,
+    root: usize,
+    first: usize,
+    column: &mut Growing,
+) -> Result<(), ParquetError> {
     match column {
-        Growing::Number(numbers) if holds_numbers(array.data_type()) => push_numbers(numbers, first, array),
-        Growing::Number(numbers) if !arrow_cast::can_cast_types(array.data_type(), &DataType::Utf8) => {
-            numbers.stop(Cell { row: first, value: array.data_type().to_string() });
-            Ok(())
+        Growing::Number(numbers) => numbers.stop(Cell { row: first, value: "a list or structure".into() }),
+        _ => {
+            let name = schema.root_schema().get_fields()[root].name();
+            return Err(ParquetError::General(format!("column {name} holds lists or structures")));
         }
-        _ => push_texts(column, first, array),
-    }
-}
-
-fn push_numbers(numbers: &mut Numbers, first: usize, array: &ArrayRef) -> Result<(), ArrowError> {
-    let array = cast(array, &DataType::Float64)?;
-    for (i, value) in array.as_primitive::<Float64Type>().iter().enumerate() {
-        let value = value.unwrap_or(f64::NAN);
-        let shown = if value.is_infinite() { value.to_string() } else { String::new() };
-        numbers.push_value(first + i, value, &shown);
     }
     Ok(())
 }
 
-/// Whole floats lose their point (`7.0` becomes `7`): a column of integer ids with a gap is often stored as floats.
-fn push_texts(column: &mut Growing, first: usize, array: &ArrayRef) -> Result<(), ArrowError> {
-    if array.data_type().is_floating() {
-        let array = cast(array, &DataType::Float64)?;
-        for (i, value) in array.as_primitive::<Float64Type>().iter().enumerate() {
-            column.push(first + i, &value.map(|v| v.to_string()).unwrap_or_default());
+fn read_cells(
+    reader: ColumnReader,
+    schema: &SchemaDescriptor,
+    leaf: usize,
+    rows: usize,
+    first: usize,
+    column: &mut Growing,
+) -> Result<(), ParquetError> {
+    let about = schema.column(leaf);
+    let sink = Sink { filled: about.max_def_level(), rows, first, column };
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => sink.fill(reader, &Cells::truth()),
+        ColumnReader::Int32ColumnReader(reader) => sink.fill(reader, &Cells::int32(&about)),
+        ColumnReader::Int64ColumnReader(reader) => sink.fill(reader, &Cells::int64(&about)),
+        ColumnReader::Int96ColumnReader(reader) => sink.fill(reader, &Cells::int96()),
+        ColumnReader::FloatColumnReader(reader) => sink.fill(reader, &Cells::float()),
+        ColumnReader::DoubleColumnReader(reader) => sink.fill(reader, &Cells::double()),
+        ColumnReader::ByteArrayColumnReader(reader) => sink.fill(reader, &Cells::bytes(&about)),
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => sink.fill(reader, &Cells::bytes(&about)),
+    }
+}
+
+/// Where the cells of one column of one group go.
+struct Sink<'a> {
+    /// Level of definition of a cell that is there.
+    filled: i16,
+    rows: usize,
+    /// Row of the table with which the group begins.
+    first: usize,
+    column: &'a mut Growing,
+}
+
+impl Sink<'_> {
+    fn fill<T: DataType>(self, mut reader: ColumnReaderImpl<T>, cells: &Cells<T::T>) -> Result<(), ParquetError> {
+        let (mut levels, mut values, mut text) = (Vec::new(), Vec::new(), String::new());
+        let mut done = 0;
+        while done < self.rows {
+            (levels.clear(), values.clear());
+            let batch = BATCH.min(self.rows - done);
+            let (read, ..) = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
+            if read == 0 {
+                return Err(damaged(format!("a column ends after {done} of {} rows", self.rows)));
+            }
+            // Columns that cannot miss a cell have no levels.
+            let mut values = values.iter();
+            for i in 0..read {
+                let there = levels.get(i).is_none_or(|&level| level == self.filled);
+                let value = if there { values.next() } else { None };
+                push(self.column, self.first + done + i, value, cells, &mut text)?;
+            }
+            done += read;
         }
+        Ok(())
+    }
+}
+
+fn push<T>(
+    column: &mut Growing,
+    row: usize,
+    value: Option<&T>,
+    cells: &Cells<T>,
+    text: &mut String,
+) -> Result<(), ParquetError> {
+    if let (Growing::Number(numbers), Some(number)) = (&mut *column, &cells.number) {
+        let value = value.map_or(Ok(f64::NAN), number)?;
+        let shown = if value.is_infinite() { value.to_string() } else { String::new() };
+        numbers.push_value(row, value, &shown);
         return Ok(());
     }
-    let array = cast(array, &DataType::Utf8)?;
-    for (i, value) in array.as_string::<i32>().iter().enumerate() {
-        column.push(first + i, value.unwrap_or_default());
+    text.clear();
+    if let Some(value) = value {
+        (cells.text)(value, text)?;
     }
+    column.push(row, text);
     Ok(())
 }
 
-fn holds_numbers(kind: &DataType) -> bool {
-    kind.is_numeric() || *kind == DataType::Boolean
+fn damaged(what: String) -> ParquetError {
+    ParquetError::General(format!("it is damaged: {what}"))
 }

@@ -15,6 +15,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// An opened table.
 pub(super) enum Source {
     Text(Box<dyn BufRead>),
+    #[cfg(feature = "parquet")]
     Parquet(File),
 }
 
@@ -22,12 +23,22 @@ pub(super) fn open(path: &Path) -> Result<Source, IoError> {
     let mut input = open_raw(path)?;
     let magic = input.fill_buf().map_err(Place::file(path).io())?;
     if magic.starts_with(b"PAR1") {
-        return Ok(Source::Parquet(input.into_inner()));
+        return parquet(path, input.into_inner());
     }
     if named_parquet(path) {
         return Err(Place::file(path).fault(Fault::Parquet { message: "it does not begin with PAR1".into() }));
     }
     Ok(Source::Text(unzipped(input, path)?))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(_: &Path, file: File) -> Result<Source, IoError> {
+    Ok(Source::Parquet(file))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(path: &Path, _: File) -> Result<Source, IoError> {
+    Err(Place::file(path).fault(Fault::NoParquet))
 }
 
 /// Opens a text file, gzipped or not.

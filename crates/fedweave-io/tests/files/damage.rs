@@ -1,12 +1,8 @@
 //! Damaged files of every format: refused or read, never a panic.
 
-use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use fedweave_io::{InputSpec, load};
-use parquet::arrow::ArrowWriter;
 
 use crate::common::{Folder, folder};
 
@@ -49,15 +45,13 @@ fn damaged_graphs() {
     damage("e.graphml", graphml.as_bytes(), with_edges);
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn damaged_parquet() {
-    let numbers = Arc::new(Float64Array::from(vec![1.0, 2.0])) as ArrayRef;
-    let ids = Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef;
-    let batch = RecordBatch::try_from_iter(vec![("node", ids), ("x", numbers.clone()), ("y", numbers)]).unwrap();
+    use crate::parquet::{doubles, texts, write};
     let folder = folder();
     let path = folder.path().join("whole.parquet");
-    let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let schema = "optional binary node (STRING); optional double x; optional double y;";
+    write(&path, schema, 1, &[texts(&["a", "b"]), doubles(&[1.0, 2.0]), doubles(&[1.0, 2.0])]);
     damage("nodes.parquet", &std::fs::read(&path).unwrap(), with_nodes);
 }

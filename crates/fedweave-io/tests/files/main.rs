@@ -6,6 +6,7 @@ mod damage;
 mod edges;
 mod input;
 mod neighbours;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod run;
 mod table;

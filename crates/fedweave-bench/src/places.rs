@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::BenchArgs;
+use crate::Arguments;
 
 const SCRIPTS: &str = "benches/compare";
 const SETUP: &str = "run benches/compare/setup in the repository, or give --python PATH";
@@ -20,7 +20,7 @@ pub struct Places {
 
 impl Places {
     /// Looks for the repository from the current folder upwards.
-    pub fn find(args: &BenchArgs) -> Result<Places> {
+    pub fn find(args: &Arguments) -> Result<Places> {
         let here = std::env::current_dir().context("the current folder")?;
         let root = here.ancestors().find(|folder| folder.join(SCRIPTS).is_dir());
         let base = root.unwrap_or(&here);
@@ -41,7 +41,7 @@ impl Places {
     /// A script of the comparison, ready to be given arguments.
     pub fn script(&self, name: &str) -> Result<Command> {
         let Some(scripts) = &self.scripts else {
-            bail!("{SCRIPTS} is not here: run `fedweave bench` inside the repository");
+            bail!("{SCRIPTS} is not here: run fedweave-bench inside the repository");
         };
         let mut command = Command::new(&self.python);
         command.arg(scripts.join(name));

@@ -8,15 +8,16 @@ use fedweave::Problem;
 use fedweave::path::{PathSettings, PathWatch, geometric, lambda_max, path};
 use fedweave::solve::{Record, Settings, Status, Watch, solve};
 
-use super::machine;
-use super::ours;
-use super::places::Places;
-use super::sets::Case;
-use crate::path::{SMALLEST, WIDTH};
-use crate::progress::interrupted;
+use crate::machine;
+use crate::ours;
+use crate::places::Places;
+use crate::sets::Case;
 
-/// Values of lambda, as in `fedweave path`.
+/// Values of lambda, the smallest one as a share of the largest, and the relative width of the bracket around that: as in
+/// `fedweave path`.
 const COUNT: usize = 50;
+const SMALLEST: f64 = 1e-3;
+const WIDTH: f64 = 1e-3;
 
 /// The times of one problem.
 struct Walk {
@@ -30,12 +31,8 @@ struct Hand;
 
 impl PathWatch for Hand {
     fn see(&mut self, _k: usize, _record: &Record) -> Watch {
-        watch()
+        Watch::Continue
     }
-}
-
-fn watch() -> Watch {
-    if interrupted() { Watch::Stop(Status::Interrupted) } else { Watch::Continue }
 }
 
 /// A table with a line per problem.
@@ -72,7 +69,8 @@ fn walk(case: &Case, places: &Places) -> Result<Walk> {
     let mut problem = ours::read(case, places)?.problem;
     let settings = Settings { tolerance: case.tolerance, ..Settings::default() };
     let began = Instant::now();
-    let bracket = lambda_max(&mut problem, WIDTH, &mut |_| watch())?.context("the penalty has no lambda_max")?;
+    let bracket =
+        lambda_max(&mut problem, WIDTH, &mut |_| Watch::Continue)?.context("the penalty has no lambda_max")?;
     let found = began.elapsed().as_secs_f64();
     let mut grid = geometric(bracket.above, SMALLEST, COUNT);
     grid.reverse();
@@ -91,7 +89,7 @@ fn cold(problem: &mut Problem, settings: &Settings, grid: &[f64]) -> Result<(f64
     let (began, mut iterations) = (Instant::now(), 0);
     for &lambda in grid {
         problem.set_lambda(lambda)?;
-        let solution = solve(problem, settings, None, &mut |_| watch());
+        let solution = solve(problem, settings, None, &mut |_| Watch::Continue);
         ensure!(solution.status == Status::Converged, "lambda {lambda} was not solved");
         iterations += solution.iterations;
     }

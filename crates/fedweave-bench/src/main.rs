@@ -1,4 +1,4 @@
-//! `fedweave bench`: the same problems solved by us and by others, side by side.
+//! `fedweave-bench`: the same problems solved by us and by others, side by side.
 //!
 //! Ours runs in this process; every competitor runs in a Python process of its own (`benches/compare`). The rule is
 //! equal accuracy: our time ends with a certificate, theirs as soon as the objective is as close to the best one found.
@@ -13,32 +13,35 @@ mod table;
 mod walk;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use clap::Args;
+use clap::Parser;
 
-use crate::progress::{catch_interrupts, interrupted, use_threads};
-use crate::{Exit, say};
 use ours::Ours;
 use places::Places;
 use rivals::{Aim, Outcome, Paddock, Raced};
 use sets::{Case, SetName};
 
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  benches/compare/setup                                     once: the competitors, in target/bench-venv
-  fedweave bench --set quick                                a first look
-  fedweave bench --set headline --out docs/benchmarks.md    replaces that part of the file
-  fedweave bench --problems nl_n1000_d10,tableI --only fedweave,clarabel_direct
-  fedweave bench --set growth --only fedweave               our time from 10^3 to 10^6 nodes
+  benches/compare/setup                                           once: the competitors, in target/bench-venv
+  fedweave-bench --set quick                                      a first look
+  fedweave-bench --set headline --out docs/benchmarks.md          replaces that part of the file
+  fedweave-bench --problems nl_n1000_d10,tableI --only fedweave,clarabel_direct
+  fedweave-bench --set growth --only fedweave                     our time from 10^3 to 10^6 nodes
 
-Time is wall time of solving on this machine. Ours ends at a certified relative gap of the tolerance; a competitor's
-ends when its objective is within the tolerance of the best one any method found. Problems are written to target/bench
-by benches/compare/problems.py, which lists their names. Nothing else should run meanwhile.";
+Run it inside the repository: `cargo run --release -p fedweave-bench -- --set quick`. Time is wall time of solving on this
+machine. Ours ends at a certified relative gap of the tolerance; a competitor's ends when its objective is within the
+tolerance of the best one any method found. Problems are written to target/bench by benches/compare/problems.py, which
+lists their names. Nothing else should run meanwhile.
+
+Exit codes: 0 done, 1 ours stopped before a tolerance, 2 bad input or failure.";
 
 /// The competition side by side, as ratios
-#[derive(Args)]
-pub struct BenchArgs {
+#[derive(Parser)]
+#[command(name = "fedweave-bench", version, after_help = EXAMPLES, max_term_width = 120)]
+struct Arguments {
     /// Problems that belong together
     #[arg(long, value_enum)]
     set: Option<SetName>,
@@ -69,16 +72,27 @@ pub struct BenchArgs {
 }
 
 /// One problem, solved by everybody.
-pub struct Line {
-    pub case: Case,
-    pub ours: Ours,
-    pub raced: Vec<Raced>,
+struct Line {
+    case: Case,
+    ours: Ours,
+    raced: Vec<Raced>,
     /// The smallest objective anybody found.
-    pub best: f64,
+    best: f64,
 }
 
-/// Runs the command.
-pub fn run(args: &BenchArgs) -> Result<Exit> {
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the benchmark; false if one of our solutions is not as accurate as asked for.
+fn run(args: &Arguments) -> Result<bool> {
     let paths = args.set == Some(SetName::Path);
     ensure!(
         args.set.is_none() || args.problems.is_none() || paths,
@@ -87,54 +101,40 @@ pub fn run(args: &BenchArgs) -> Result<Exit> {
     ensure!(args.repeat > 0, "--repeat must be at least 1");
     ensure!(args.tolerance.is_none_or(|t| t > 0.0), "--tolerance must be positive");
     ensure!(args.time_limit.is_none_or(|t| t > 0.0 && t.is_finite()), "--time-limit must be positive");
-    use_threads(None);
+    // This thread is one of the pool's, as in `fedweave fit`.
+    rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
     let cases = sets::cases(args);
     let places = Places::find(args)?;
     if paths {
-        catch_interrupts();
-        return finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat)?).map(|()| Exit::Done);
+        finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat)?)?;
+        return Ok(true);
     }
     let wanted = cases.iter().any(|case| !case.rivals.is_empty(args.only.as_deref()));
     let paddock = wanted.then(|| Paddock::open(&places)).transpose()?;
     if let (Some(paddock), Some(only)) = (&paddock, &args.only) {
         paddock.check_names(only)?;
     }
-    catch_interrupts();
     let started = machine::facts();
-    let mut lines = Vec::new();
-    for case in cases {
-        if interrupted() {
-            break;
-        }
-        lines.push(line(args, case, &places, paddock.as_ref())?);
-    }
+    let lines: Vec<Line> =
+        cases.into_iter().map(|case| line(args, case, &places, paddock.as_ref())).collect::<Result<_>>()?;
     let name = args.set.map_or("problems", SetName::name);
     let versions = paddock.as_ref().map(|p| p.versions.as_slice()).unwrap_or_default();
-    let text = table::markdown(name, &lines, &started, versions);
-    finish(args, name, &text)?;
-    let converged = lines.iter().all(|line| line.ours.converged);
-    Ok(match (interrupted(), converged) {
-        (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Done,
-        (false, false) => Exit::Unfinished,
-    })
+    finish(args, name, &table::markdown(name, &lines, &started, versions))?;
+    Ok(lines.iter().all(|line| line.ours.converged))
 }
 
 /// Prints the results, and puts them where they are wanted.
-fn finish(args: &BenchArgs, name: &str, text: &str) -> Result<()> {
-    say(text)?;
-    match (&args.out, interrupted()) {
-        (Some(path), false) => places::replace_section(path, name, text),
-        _ => Ok(()),
-    }
+fn finish(args: &Arguments, name: &str, text: &str) -> Result<()> {
+    println!("{text}");
+    args.out.as_ref().map_or(Ok(()), |path| places::replace_section(path, name, text))
 }
 
 /// Ours first, then a closer look at the optimum, then everybody else.
-fn line(args: &BenchArgs, case: Case, places: &Places, paddock: Option<&Paddock>) -> Result<Line> {
+fn line(args: &Arguments, case: Case, places: &Places, paddock: Option<&Paddock>) -> Result<Line> {
     let read = ours::read(&case, places)?;
     let ours = ours::time(&read, &case, args.repeat);
     eprintln!("{}: fedweave {}", case.name, table::our_cell(&ours));
-    let field = paddock.filter(|_| !case.rivals.is_empty(args.only.as_deref()) && !interrupted());
+    let field = paddock.filter(|_| !case.rivals.is_empty(args.only.as_deref()));
     let Some(paddock) = field else {
         return Ok(Line { best: ours.objective, case, ours, raced: Vec::new() });
     };
@@ -145,9 +145,6 @@ fn line(args: &BenchArgs, case: Case, places: &Places, paddock: Option<&Paddock>
     drop(read); // the competitors may need the memory
     let mut raced = Vec::new();
     for rival in paddock.rivals.iter().filter(|rival| case.rivals.includes(&rival.name, args.only.as_deref())) {
-        if interrupted() {
-            break;
-        }
         let outcome = paddock.race(rival, &kind, &places.problem(&case.name), &aim);
         if !matches!(outcome, Outcome::NotForThis) {
             eprintln!("{}: {} {}", case.name, rival.name, table::cell(&outcome, &ours, best));

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::Line;
-use super::ours::Ours;
-use super::rivals::{Outcome, Raced, Report};
-use super::sets::SetName;
+use crate::Line;
+use crate::ours::Ours;
+use crate::rivals::{Outcome, Raced, Report};
+use crate::sets::SetName;
 
 /// Everything about a set: summary, side by side, growth, details, versions, machine.
 pub fn markdown(name: &str, lines: &[Line], machine: &str, versions: &[(String, Option<String>)]) -> String {

@@ -5,16 +5,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use fedweave::Problem;
+use fedweave::loss::{Family, LossOptions};
+use fedweave::penalty::named;
 use fedweave::solve::{Settings, Solution, Status, Watch, solve};
+use fedweave_io::{InputSpec, TargetKind};
 use serde::Deserialize;
 
-use super::places::Places;
-use super::sets::Case;
-use super::{machine, million};
-use crate::config::{Lambda, RawConfig};
-use crate::fit;
-use crate::plan::Plan;
-use crate::progress::interrupted;
+use crate::places::Places;
+use crate::sets::Case;
+use crate::{machine, million};
 
 /// Our name in lists of competitors.
 pub const NAME: &str = "fedweave";
@@ -96,23 +95,21 @@ fn load(folder: &Path) -> Result<(Problem, About)> {
     let path = folder.join("problem.json");
     let text = std::fs::read_to_string(&path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let about: About = serde_json::from_str(&text).with_context(|| format!("{}: not a problem", path.display()))?;
-    let plan = Plan::fit(RawConfig {
-        nodes: Some(folder.join("nodes.csv")),
+    let parameters = &about.loss_params;
+    let family = Family::named(&about.loss, parameters.huber_delta.unwrap_or(1.0), 0.5);
+    let family = family.with_context(|| format!("{}: unknown loss {}", path.display(), about.loss))?;
+    let penalty = named(&about.penalty);
+    let penalty = penalty.with_context(|| format!("{}: unknown penalty {}", path.display(), about.penalty))?;
+    let input = fedweave_io::load(&InputSpec {
         edges: Some(folder.join("edges.csv")),
         target: Some("y".into()),
-        loss: Some(about.loss.clone()),
-        huber_delta: about.loss_params.huber_delta,
-        ridge: about.loss_params.ridge.map(|ridge| vec![ridge]),
-        no_intercept: true,
-        penalty: Some(about.penalty.clone()),
-        lambda: Some(Lambda::Fixed(about.lambda)),
-        ..RawConfig::default()
+        target_kind: if family == Family::Point { TargetKind::None } else { TargetKind::Number },
+        intercept: false,
+        ..InputSpec::new(folder.join("nodes.csv"))
     })?;
-    let mut input = fedweave_io::load(&plan.input)?;
-    let loss = plan.loss(&input)?;
-    let none = input.data.select(&vec![false; input.data.len()]);
-    let data = std::mem::replace(&mut input.data, none);
-    Ok((fit::build(&plan, &input, &loss, data, about.lambda)?, about))
+    let options = LossOptions { ridge: parameters.ridge.unwrap_or(0.0), ..LossOptions::default() };
+    let loss = family.build(input.data, &options)?;
+    Ok((Problem::build(input.graph, loss, penalty, about.lambda)?, about))
 }
 
 /// Solves to the tolerance, several times unless it takes long.
@@ -124,7 +121,7 @@ pub fn time(read: &Read, case: &Case, repeat: usize) -> Ours {
         let seconds = started.elapsed().as_secs_f64();
         let cpu = cpu.and_then(|before| Some(machine::cpu_seconds()? - before));
         runs.push((seconds, cpu, solution));
-        if runs.len() >= repeat || seconds > LONG || interrupted() {
+        if runs.len() >= repeat || seconds > LONG {
             break;
         }
     }
@@ -154,9 +151,8 @@ pub fn reference(read: &Read, case: &Case, ours: &Ours) -> f64 {
 fn solve_within(problem: &Problem, tolerance: f64, limit: f64) -> Solution {
     let settings = Settings { tolerance, iterations_max: ITERATIONS_MAX, ..Settings::default() };
     let started = Instant::now();
-    solve(problem, &settings, None, &mut |_| match (interrupted(), started.elapsed().as_secs_f64() > limit) {
-        (true, _) => Watch::Stop(Status::Interrupted),
-        (false, true) => Watch::Stop(Status::TimeLimit),
-        (false, false) => Watch::Continue,
+    solve(problem, &settings, None, &mut |_| match started.elapsed().as_secs_f64() > limit {
+        true => Watch::Stop(Status::TimeLimit),
+        false => Watch::Continue,
     })
 }

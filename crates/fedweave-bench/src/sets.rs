@@ -2,8 +2,8 @@
 
 use clap::ValueEnum;
 
-use super::BenchArgs;
-use super::million;
+use crate::Arguments;
+use crate::million;
 
 /// Problems that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,7 +43,7 @@ impl Field {
 
     /// True if nobody can take part.
     pub fn is_empty(self, only: Option<&[String]>) -> bool {
-        let nobody = only.is_some_and(|only| only.iter().all(|name| name == super::ours::NAME));
+        let nobody = only.is_some_and(|only| only.iter().all(|name| name == crate::ours::NAME));
         nobody || self == Field::These(&[])
     }
 }
@@ -59,7 +59,7 @@ pub struct Case {
 }
 
 /// The problems the arguments ask for.
-pub fn cases(args: &BenchArgs) -> Vec<Case> {
+pub fn cases(args: &Arguments) -> Vec<Case> {
     let limit = args.time_limit.unwrap_or(if args.set == Some(SetName::Scale) { SCALE_LIMIT } else { LIMIT });
     let case = |name: &str, tolerance: f64, rivals: Field| Case {
         name: name.to_owned(),

@@ -10,8 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::places::Places;
-use crate::progress::interrupted;
+use crate::places::Places;
 
 /// Longest wait for a competitor to read its files.
 const READING: Duration = Duration::from_secs(600);
@@ -127,7 +126,7 @@ impl<'a> Paddock<'a> {
     /// Refuses names nobody has.
     pub fn check_names(&self, only: &[String]) -> Result<()> {
         for name in only {
-            let known = name == super::ours::NAME || self.rivals.iter().any(|rival| rival.name == *name);
+            let known = name == crate::ours::NAME || self.rivals.iter().any(|rival| rival.name == *name);
             let all: Vec<&str> = self.rivals.iter().map(|rival| rival.name.as_str()).collect();
             ensure!(known, "--only {name}: unknown; there are fedweave, {}", all.join(", "));
         }
@@ -137,7 +136,7 @@ impl<'a> Paddock<'a> {
     /// Runs one competitor on one problem; short races are repeated, as ours are, and the median counts.
     pub fn race(&self, rival: &Rival, kind: &(String, String), folder: &Path, aim: &Aim) -> Outcome {
         let mut all = vec![self.race_once(rival, kind, folder, aim)];
-        while all.len() < aim.repeat && !interrupted() && all.iter().all(|o| o.reached_within(SHORT)) {
+        while all.len() < aim.repeat && all.iter().all(|o| o.reached_within(SHORT)) {
             all.push(self.race_once(rival, kind, folder, aim));
         }
         let middle = (all.len() - 1) / 2;
@@ -165,7 +164,7 @@ impl<'a> Paddock<'a> {
     }
 }
 
-/// Starts a race and waits for its end, its limit or Ctrl-C.
+/// Starts a race and waits for its end or its limit.
 fn watch(command: &mut Command, limit: f64) -> Result<Outcome> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Guard(command.spawn().context("Python cannot be run")?);
@@ -184,7 +183,6 @@ fn watch(command: &mut Command, limit: f64) -> Result<Outcome> {
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if interrupted() => return Ok(Outcome::Failed("interrupted".into())),
             Err(RecvTimeoutError::Timeout) if Instant::now() > end => return Ok(Outcome::Limit(limit, None)),
             Err(RecvTimeoutError::Timeout) => {}
         }
