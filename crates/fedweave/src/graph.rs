@@ -4,6 +4,7 @@ mod cut;
 pub mod divergence;
 mod edges;
 pub mod generate;
+mod hub;
 pub(crate) mod kd_tree;
 mod lanczos;
 mod laplacian;

@@ -36,6 +36,7 @@ pub mod dataset;
 pub mod error;
 pub mod graph;
 pub mod laws;
+pub mod learn;
 mod linalg;
 pub mod loss;
 pub mod matrix;

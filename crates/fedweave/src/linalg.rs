@@ -4,4 +4,5 @@
 
 pub mod cholesky;
 pub mod normal;
+pub mod selected;
 pub mod sparse;

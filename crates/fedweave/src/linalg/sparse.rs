@@ -27,7 +27,7 @@ pub struct Budget {
 /// column: for column `b` of node `j` the blocks of its smaller neighbours in increasing order, then rows `0..=b` of its own.
 pub struct Elimination {
     pattern: SymbolicSparseColMat<u32>,
-    symbolic: SymbolicCholesky<u32>,
+    pub(super) symbolic: SymbolicCholesky<u32>,
 }
 
 /// Blocks of this size or larger are eliminated as dense panels.
@@ -37,13 +37,22 @@ impl Elimination {
     /// Plans the elimination in approximate minimum degree order; `None` if it would cost more than the budget, as on
     /// expanders, whose factors fill up.
     pub fn plan(graph: &Graph, d: usize, budget: Budget) -> Option<Self> {
+        // Blocks of this size fill dense panels.
+        let threshold = if d >= PANEL { SupernodalThreshold::FORCE_SUPERNODAL } else { SupernodalThreshold::AUTO };
+        Self::plan_with(graph, d, budget, threshold)
+    }
+
+    /// The same with dense panels for every size of blocks, which the selected inverse needs.
+    pub fn plan_panels(graph: &Graph, d: usize, budget: Budget) -> Option<Self> {
+        Self::plan_with(graph, d, budget, SupernodalThreshold::FORCE_SUPERNODAL)
+    }
+
+    fn plan_with(graph: &Graph, d: usize, budget: Budget, threshold: SupernodalThreshold) -> Option<Self> {
         let blocks = upper_pattern(graph, 1);
         let (order, place) = affordable_order(&blocks, d, budget)?;
         let pattern = if d == 1 { blocks } else { upper_pattern(graph, d) };
         let (order, place) = (spread(&order, d), spread(&place, d));
         let ordering = SymmetricOrdering::Custom(PermRef::new_checked(&order, &place, graph.nodes() * d));
-        // Blocks of this size fill dense panels.
-        let threshold = if d >= PANEL { SupernodalThreshold::FORCE_SUPERNODAL } else { SupernodalThreshold::AUTO };
         let params = CholeskySymbolicParams { supernodal_flop_ratio_threshold: threshold, ..Default::default() };
         let symbolic = factorize_symbolic_cholesky(pattern.as_ref(), Side::Upper, ordering, params).ok()?;
         Some(Elimination { pattern, symbolic })

@@ -1,0 +1,3 @@
+//! What can be learnt about a problem before it is solved.
+
+pub mod coupling;

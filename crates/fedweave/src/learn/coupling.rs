@@ -1,0 +1,116 @@
+//! Learnt coupling: how alike the models of the nodes are, learnt from all rows at once.
+//!
+//! ```text
+//! y_i = X_i w_i + noise(s2),     w ~ N(1 (x) mu, [ ((1 - rho) I + rho L) (x) D^-1 ]^-1)
+//!
+//! <=> minimise  sum_i |y_i - X_i w_i|^2 + s2 ( rho sum_e A_e |w_i - w_j|^2_{D^-1} + (1 - rho) sum_i |w_i - mu|^2_{D^-1} )
+//! ```
+//!
+//! `D` says how much each coefficient varies between nodes (not at all: it is shared by all), `rho` how much of that is
+//! shared with neighbours rather than with the average of all nodes (`rho = 0` is the mixed-effects model), `s2` how noisy
+//! rows are. All are found by the marginal likelihood of the rows; the models then are the optimum of a problem of this
+//! crate, with a quadratic penalty and a hub ([`Coupling::problem`]), and come with their uncertainty
+//! ([`Coupling::posterior`]).
+
+mod choose;
+mod dense;
+mod evidence;
+mod fit;
+mod folds;
+mod likelihood;
+mod minimise;
+mod moments;
+mod network;
+mod posterior;
+mod problem;
+mod structure;
+mod system;
+#[cfg(test)]
+mod tests;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::matrix::Matrix;
+
+pub use choose::{Candidate, Learnt, learn};
+pub use evidence::{GraphTest, Interval, rho_interval};
+pub use folds::{Fold, FoldScore, score_on_folds};
+pub use likelihood::Likelihood;
+pub use posterior::Posterior;
+pub use structure::Structure;
+
+/// What to learn, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CouplingOptions {
+    /// Structures of `D` to choose from; those that make no sense for the features are left out.
+    pub structures: Vec<Structure>,
+    /// How strong the graph is.
+    pub rho: Rho,
+    /// What is maximised.
+    pub likelihood: Likelihood,
+    /// True if the last feature is a column of ones.
+    pub intercept: bool,
+}
+
+impl Default for CouplingOptions {
+    fn default() -> Self {
+        CouplingOptions {
+            structures: vec![Structure::Intercept, Structure::Diagonal, Structure::Full],
+            rho: Rho::Learnt,
+            likelihood: Likelihood::default(),
+            intercept: true,
+        }
+    }
+}
+
+/// How the share of the graph is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rho {
+    /// By the likelihood.
+    Learnt,
+    /// Given, from 0 to below 1.
+    Fixed(f64),
+}
+
+/// What was learnt, in the units of the features and the target as given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coupling {
+    /// The structure of `D`.
+    pub structure: Structure,
+    /// The common mean of the models.
+    pub mu: Vec<f64>,
+    /// `D`, positive definite: a coefficient that is shared by all has a variance too small to matter.
+    pub covariance: Matrix,
+    /// Coefficients that vary; the others are shared by all nodes. In scaled features, where the intercept belongs to a
+    /// row of average features.
+    pub varies: Vec<bool>,
+    /// Share of the graph, from 0 (only the common mean) to below 1.
+    pub rho: f64,
+    /// Variance of the noise of a row.
+    pub s2: f64,
+    /// `log p(y)` of all rows at these values.
+    pub log_likelihood: f64,
+    /// What was maximised.
+    pub likelihood: Likelihood,
+    /// True if the last feature is a column of ones.
+    pub intercept: bool,
+}
+
+fn check(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<()> {
+    if graph.nodes() != data.nodes() {
+        return Err(Error::Size { what: "nodes of the dataset", expected: graph.nodes(), found: data.nodes() });
+    }
+    if data.dim() == 0 {
+        return Err(Error::Size { what: "features", expected: 1, found: 0 });
+    }
+    if data.is_empty() {
+        return Err(Error::Size { what: "rows to learn the coupling from", expected: 1, found: 0 });
+    }
+    if let Rho::Fixed(rho) = options.rho
+        && !(0.0..1.0).contains(&rho)
+    {
+        return Err(Error::Parameter { name: "rho", value: rho, needs: "at least 0 and below 1" });
+    }
+    Ok(())
+}

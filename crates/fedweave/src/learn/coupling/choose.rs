@@ -1,0 +1,197 @@
+//! The structure of `D`, by the likelihood with a penalty on the numbers in `D`.
+
+use super::dense::{semi_cholesky, sandwich};
+use super::evidence::GraphTest;
+use super::fit::{Fit, Strength, Task, lifted};
+use super::likelihood::Model;
+use super::moments::Moments;
+use super::network::Network;
+use super::structure::Structure;
+use super::system::{Plan, Root};
+use super::{Coupling, CouplingOptions, Rho, check};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::matrix::Matrix;
+
+/// Differences of the deviance that do not matter for a choice, and for the answer.
+pub(super) const ROUGH: f64 = 1e-2;
+pub(super) const FINE: f64 = 1e-8;
+/// The smallest variance of a coefficient, as a share of that with which data and prior have an equal say: a coefficient
+/// with less is shared by all for every practical purpose, and `D` keeps an inverse.
+pub(super) const SHARED: f64 = 1e-4;
+/// A wider structure starts with at least this much.
+pub(super) const REVIVED: f64 = 1e-2;
+/// Where the search for the strength of the graph starts.
+pub(super) const KAPPA_START: f64 = 1.0;
+
+/// A structure that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The structure.
+    pub structure: Structure,
+    /// The share of the graph that suits it best.
+    pub rho: f64,
+    /// `log p(y)`.
+    pub log_likelihood: f64,
+    /// `log p(y)` with nodes that do not know of each other, where that was looked at.
+    pub log_likelihood_without_graph: f64,
+    /// `log p(y)` less `log(n) / 2` for every free number in `D`: the largest wins.
+    pub criterion: f64,
+}
+
+/// The choice and what it was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Learnt {
+    /// The winner.
+    pub coupling: Coupling,
+    /// All structures, in the order of the options.
+    pub candidates: Vec<Candidate>,
+    /// Does the graph matter, given the structure of the winner?
+    pub graph: GraphTest,
+}
+
+/// Learns the coupling of squared losses from all rows.
+pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
+    check(graph, data, options)?;
+    let (moments, network) = (Moments::new(data, options.intercept), Network::new(graph));
+    let task = Task { network: &network, moments: &moments, likelihood: options.likelihood };
+    let structures = usable(&options.structures, data.dim(), options.intercept)?;
+    let pairs = fit_all(&task, &structures, options.rho);
+    let candidates: Vec<Candidate> = pairs.iter().flatten().map(|pair| candidate(&task, pair)).collect();
+    let scores = candidates.iter().map(|c| c.criterion);
+    let best = scores.enumerate().fold(None, |best: Option<(usize, f64)>, (k, score)| match best {
+        Some((_, highest)) if highest >= score => best,
+        _ => Some((k, score)),
+    });
+    let pair = best.and_then(|(k, _)| pairs.iter().flatten().nth(k)).ok_or(UNSOLVED)?;
+    let fine = refine(&task, &pair.best, options.rho).unwrap_or_else(|| pair.best.clone());
+    let test = GraphTest::new(pair.free.deviance, fine.deviance.min(pair.best.deviance));
+    Ok(Learnt { coupling: coupling(&task, &fine, options.intercept)?, candidates, graph: test })
+}
+
+pub(super) const UNSOLVED: Error =
+    Error::Method { method: "learnt coupling", needs: "a graph whose factor fits into memory, and finite sums of squares" };
+
+/// A structure without and with the graph.
+pub(super) struct Pair {
+    /// Without.
+    pub free: Fit,
+    /// The better one, or the one asked for.
+    pub best: Fit,
+}
+
+/// The structures that make sense, each once.
+pub(super) fn usable(structures: &[Structure], d: usize, intercept: bool) -> Result<Vec<Structure>> {
+    let mut kept: Vec<Structure> = Vec::new();
+    for structure in structures {
+        let fits = match structure {
+            Structure::Intercept => intercept,
+            Structure::LowRank(rank) => *rank > 0 && *rank + 1 < d,
+            Structure::Full => d > 1,
+            Structure::Diagonal => !(intercept && d == 1 && kept.contains(&Structure::Intercept)),
+        };
+        if fits && !kept.contains(structure) {
+            kept.push(*structure);
+        }
+    }
+    if kept.is_empty() && !structures.is_empty() {
+        kept.push(Structure::Diagonal);
+    }
+    match kept.is_empty() {
+        true => Err(Error::Size { what: "structures of the covariance", expected: 1, found: 0 }),
+        false => Ok(kept),
+    }
+}
+
+/// Fits every structure; wider ones start from the diagonal.
+pub(super) fn fit_all(task: &Task, structures: &[Structure], rho: Rho) -> Vec<Option<Pair>> {
+    let fit = |structure: Structure, start: &[f64]| fit_pair(task, structure, start, rho);
+    let wide = |s: &Structure| matches!(s, Structure::Full | Structure::LowRank(_));
+    let narrow: Vec<Structure> = structures.iter().copied().filter(|s| !wide(s) && *s != Structure::Diagonal).collect();
+    let start = task.start();
+    // Two chains, side by side.
+    let (mut first, mut second) = rayon::join(
+        || narrow.iter().map(|s| (*s, fit(*s, &start))).collect::<Vec<_>>(),
+        || {
+            let diagonal = fit(Structure::Diagonal, &start);
+            let start = match &diagonal {
+                Some(pair) => lifted(&pair.free.root.covariance(), task.moments, REVIVED),
+                None => start.clone(),
+            };
+            let wider = structures.iter().filter(|s| wide(s)).map(|s| (*s, fit(*s, &start)));
+            let mut all: Vec<_> = wider.collect();
+            all.push((Structure::Diagonal, diagonal));
+            all
+        },
+    );
+    first.append(&mut second);
+    let mut take = |s: &Structure| first.iter_mut().find(|(t, _)| t == s).and_then(|(_, pair)| pair.take());
+    structures.iter().map(&mut take).collect()
+}
+
+fn fit_pair(task: &Task, structure: Structure, start: &[f64], rho: Rho) -> Option<Pair> {
+    let free = task.fit(structure, start, Strength::Fixed(0.0), ROUGH)?;
+    let strength = match rho {
+        _ if !task.network.is_coupled() => return Some(Pair { best: free.clone(), free }),
+        Rho::Fixed(0.0) => return Some(Pair { best: free.clone(), free }),
+        Rho::Fixed(rho) => Strength::Fixed(task.network.kappa(rho)),
+        Rho::Learnt => Strength::From(KAPPA_START),
+    };
+    let start = lifted(&free.root.covariance(), task.moments, REVIVED);
+    let coupled = task.fit(structure, &start, strength, ROUGH);
+    let keep = |fit: &Fit| matches!(rho, Rho::Fixed(_)) || fit.deviance < free.deviance;
+    let best = coupled.filter(keep).unwrap_or_else(|| free.clone());
+    Some(Pair { free, best })
+}
+
+/// The same fit to the last digits.
+pub(super) fn refine(task: &Task, fit: &Fit, rho: Rho) -> Option<Fit> {
+    let strength = match rho {
+        Rho::Learnt if fit.kappa > 0.0 => Strength::From(fit.kappa),
+        _ => Strength::Fixed(fit.kappa),
+    };
+    task.fit(fit.structure, &fit.root.covariance(), strength, FINE)
+}
+
+fn candidate(task: &Task, pair: &Pair) -> Candidate {
+    let Pair { free, best } = pair;
+    let plan = Plan::new(task.network, 1);
+    let model = Model { network: task.network, moments: task.moments, plan: &plan, likelihood: task.likelihood };
+    let numbers = best.structure.numbers(task.moments.d) as f64;
+    let log_likelihood = model.log_likelihood(best.deviance);
+    Candidate {
+        structure: best.structure,
+        rho: task.network.rho(best.kappa),
+        log_likelihood,
+        log_likelihood_without_graph: model.log_likelihood(free.deviance),
+        criterion: log_likelihood - 0.5 * (task.moments.nodes() as f64).ln() * numbers,
+    }
+}
+
+/// The fit in the units of the features and the target as given.
+pub(super) fn coupling(task: &Task, fit: &Fit, intercept: bool) -> Result<Coupling> {
+    let (moments, network, d) = (task.moments, task.network, task.moments.d);
+    let relative = fit.root.covariance();
+    let floor = 2.0 * SHARED / moments.mean_rows().max(1.0);
+    let varies = (0..d).map(|j| relative[j * d + j] > floor).collect();
+    let kept = lifted(&relative, moments, SHARED);
+    let root = Root { d, p: d, entries: semi_cholesky(&kept, d) };
+    let plan = Plan::new(network, d);
+    let model = Model { network, moments, plan: &plan, likelihood: task.likelihood };
+    let at = model.evaluate(&root, fit.kappa).ok_or(UNSOLVED)?;
+    let factor = network.covariance_factor(&at.system.precision) * at.s2;
+    let identity: Vec<f64> = (0..d * d).map(|k| if k / d == k % d { factor } else { 0.0 }).collect();
+    let covariance = moments.restore_covariance(&sandwich(&root.entries, &identity, d, d));
+    Ok(Coupling {
+        structure: fit.structure,
+        mu: moments.restore(&at.mu),
+        covariance: Matrix::from_rows(d, covariance),
+        varies,
+        rho: network.rho(fit.kappa),
+        s2: at.s2 * moments.variance_unit(),
+        log_likelihood: model.log_likelihood(at.deviance),
+        likelihood: task.likelihood,
+        intercept,
+    })
+}

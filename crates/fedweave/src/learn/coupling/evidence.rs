@@ -1,0 +1,138 @@
+//! How much the graph explains beyond the common mean: a test, and an interval.
+
+use super::choose::{ROUGH, UNSOLVED};
+use super::fit::{Fit, KAPPA, Strength, Task};
+use super::moments::Moments;
+use super::network::Network;
+use super::{Coupling, CouplingOptions, check};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+
+/// The likelihood-ratio test of "the graph matters" against `rho = 0`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GraphTest {
+    /// Twice the difference of the logarithms of the likelihoods, zero or positive.
+    pub statistic: f64,
+    /// Probability of a statistic as large or larger if `rho` is 0. At the edge of its range the statistic is zero half of
+    /// the time, else chi-squared with one degree of freedom.
+    pub p_value: f64,
+}
+
+impl GraphTest {
+    pub(super) fn new(deviance_without: f64, deviance_with: f64) -> Self {
+        let statistic = (deviance_without - deviance_with).max(0.0);
+        let p_value = if statistic > 0.0 { 0.5 * chi_squared_tail(statistic) } else { 1.0 };
+        GraphTest { statistic, p_value }
+    }
+}
+
+/// An interval of `rho`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Its level.
+    pub level: f64,
+}
+
+/// All `rho` that the profile likelihood does not reject at this level, for the structure of `coupling`. Of a graph without
+/// edges nothing is known.
+pub fn rho_interval(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<Interval> {
+    check(graph, data, &CouplingOptions::default())?;
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { name: "level of the interval", value: level, needs: "between 0 and 1" });
+    }
+    let (moments, network) = (Moments::new(data, coupling.intercept), Network::new(graph));
+    if !network.is_coupled() {
+        return Ok(Interval { low: 0.0, high: 1.0, level });
+    }
+    let task = Task { network: &network, moments: &moments, likelihood: coupling.likelihood };
+    let (root, kappa) = coupling.relative_root(&moments, &network).ok_or(UNSOLVED)?;
+    let best = task.fit(coupling.structure, &root.covariance(), Strength::Fixed(kappa), ROUGH).ok_or(UNSOLVED)?;
+    let rise = chi_squared_quantile(level);
+    let low = end_of_interval(&task, &best, rise, KAPPA.0).map_or(0.0, |kappa| network.rho(kappa));
+    let high = end_of_interval(&task, &best, rise, KAPPA.1).map_or(1.0, |kappa| network.rho(kappa));
+    Ok(Interval { low, high, level })
+}
+
+/// The `kappa` between the best and `limit` where the profile deviance has risen by `rise`; `None` if it never does.
+fn end_of_interval(task: &Task, best: &Fit, rise: f64, limit: f64) -> Option<f64> {
+    let outwards = if limit > 1.0 { 1.0 } else { -1.0 };
+    let mut inside = (best.kappa.clamp(KAPPA.0, KAPPA.1).ln(), 0.0, best.clone());
+    let profile = |log_kappa: f64, from: &Fit| {
+        let fit = task.fit(best.structure, &from.root.covariance(), Strength::Fixed(log_kappa.exp()), ROUGH)?;
+        Some((log_kappa, fit.deviance - best.deviance - rise, fit))
+    };
+    inside.1 = -rise;
+    let mut outside = loop {
+        let next = inside.0 + outwards;
+        if outwards * (next - limit.ln()) > 0.0 {
+            return None;
+        }
+        let found = profile(next, &inside.2)?;
+        if found.1 > 0.0 {
+            break found;
+        }
+        inside = found;
+    };
+    // Regula falsi with bisection: the profile is nearly a parabola.
+    for round in 0..8 {
+        if (outside.0 - inside.0).abs() < 0.01 || outside.1.min(-inside.1) < 0.02 {
+            break;
+        }
+        let share = inside.1 / (inside.1 - outside.1);
+        let share = if round % 3 == 2 { 0.5 } else { share.clamp(0.1, 0.9) };
+        let found = profile(inside.0 + share * (outside.0 - inside.0), &inside.2)?;
+        if found.1 > 0.0 { outside = found } else { inside = found }
+    }
+    let share = inside.1 / (inside.1 - outside.1);
+    Some((inside.0 + share * (outside.0 - inside.0)).exp())
+}
+
+/// `P(chi^2_1 > x)`, which is `erfc(sqrt(x / 2))`.
+fn chi_squared_tail(x: f64) -> f64 {
+    erfc((0.5 * x).sqrt())
+}
+
+/// The `x` with `P(chi^2_1 <= x) = level`.
+fn chi_squared_quantile(level: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 100.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if 1.0 - chi_squared_tail(middle) < level { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// `erfc(x)` for `x >= 0`: a series near zero, a continued fraction beyond.
+fn erfc(x: f64) -> f64 {
+    let normal = 2.0 / std::f64::consts::PI.sqrt();
+    if x < 2.0 {
+        let (mut term, mut sum) = (x, x);
+        for k in 1..60 {
+            term *= -x * x / k as f64;
+            sum += term / (2 * k + 1) as f64;
+        }
+        return 1.0 - normal * sum;
+    }
+    let fraction = (1..=60).rev().fold(x, |tail, k| x + 0.5 * k as f64 / tail);
+    0.5 * normal * (-x * x).exp() / fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_and_quantiles_are_those_of_the_tables() {
+        assert!((chi_squared_tail(3.841_458_820_694_124) - 0.05).abs() < 1e-12);
+        assert!((chi_squared_tail(10.827_566_170_662_733) - 0.001).abs() < 1e-13);
+        assert!((chi_squared_tail(30.0) / 4.320_463_057_827_488e-8 - 1.0).abs() < 1e-9);
+        assert!((chi_squared_quantile(0.9) - 2.705_543_454_095_404).abs() < 1e-9);
+        assert_eq!(GraphTest::new(5.0, 6.0).p_value, 1.0);
+        assert!((GraphTest::new(2.705_543_454_095_404, 0.0).p_value - 0.05).abs() < 1e-12);
+    }
+}

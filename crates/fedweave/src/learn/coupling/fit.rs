@@ -1,0 +1,114 @@
+//! The best covariance and the best strength of the graph for one structure.
+
+use super::dense::{sandwich, spectral};
+use super::likelihood::{Likelihood, Model};
+use super::minimise::{Search, minimise};
+use super::moments::Moments;
+use super::network::Network;
+use super::structure::{Shape, Structure};
+use super::system::{Plan, Root};
+
+/// Steps of expectation-maximisation before quasi-Newton steps: they find the scale from anywhere.
+const WARM_UP: usize = 4;
+/// Smallest and largest `kappa` that are told apart from 0 and infinity.
+pub const KAPPA: (f64, f64) = (1e-4, 1e6);
+
+/// A covariance (relative to the noise) and a strength of the graph.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// The structure of the covariance.
+    pub structure: Structure,
+    /// `Lambda`.
+    pub root: Root,
+    /// Strength of the graph; 0 where nodes are independent.
+    pub kappa: f64,
+    /// `-2 log p(y)` there, in scaled units.
+    pub deviance: f64,
+}
+
+/// What is to be fitted.
+pub struct Task<'a> {
+    /// The graph.
+    pub network: &'a Network,
+    /// The rows.
+    pub moments: &'a Moments,
+    /// What is maximised.
+    pub likelihood: Likelihood,
+}
+
+/// How the strength of the graph is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Strength {
+    /// This `kappa`.
+    Fixed(f64),
+    /// The best, from this `kappa` on.
+    From(f64),
+}
+
+impl Task<'_> {
+    /// A covariance with which data and prior have an equal say: where nothing is known.
+    pub fn start(&self) -> Vec<f64> {
+        let d = self.moments.d;
+        let mut start = vec![0.0; d * d];
+        (0..d).for_each(|j| start[j * d + j] = 1.0 / self.moments.mean_rows().max(1.0));
+        start
+    }
+
+    /// Fits a structure from a covariance; `gain` is the part of the deviance that is not worth another evaluation.
+    pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Fit> {
+        let plan = Plan::new(self.network, structure.columns(self.moments.d));
+        let model = Model { network: self.network, moments: self.moments, plan: &plan, likelihood: self.likelihood };
+        let learnt = matches!(strength, Strength::From(_)) && plan.is_coupled();
+        let kappa = match strength {
+            Strength::Fixed(kappa) | Strength::From(kappa) if plan.is_coupled() => kappa,
+            _ => 0.0,
+        };
+        let covariance = self.warm_up(&model, structure, start, kappa)?;
+        let (shape, mut x) = Shape::around(structure, &covariance, self.moments.d);
+        if learnt {
+            x.push(kappa.clamp(KAPPA.0, KAPPA.1).ln());
+        }
+        let strength_at = |x: &[f64]| if learnt { x[x.len() - 1].exp() } else { kappa };
+        let mut reach = vec![0.7; x.len()];
+        if learnt {
+            reach[x.len() - 1] = 1.5;
+        }
+        let curvature = vec![self.moments.nodes() as f64; x.len()];
+        let search = Search { gain_min: gain, evaluations_max: 300, curvature, reach };
+        let found = minimise(&search, x, |x| {
+            let kappa = strength_at(x);
+            if learnt && !(KAPPA.0..=KAPPA.1).contains(&kappa) {
+                return None;
+            }
+            let root = shape.root(x);
+            let mut at = model.evaluate(&root, kappa)?;
+            let slopes = model.slopes(&mut at);
+            let mut gradient = shape.slopes(x, &root, &slopes.root);
+            gradient.extend(learnt.then_some(slopes.log_kappa));
+            Some((at.deviance, gradient))
+        })?;
+        Some(Fit { structure, root: shape.root(&found.x), kappa: strength_at(&found.x), deviance: found.value })
+    }
+
+    fn warm_up(&self, model: &Model, structure: Structure, start: &[f64], kappa: f64) -> Option<Vec<f64>> {
+        let (d, mut covariance) = (self.moments.d, start.to_vec());
+        for _ in 0..WARM_UP {
+            let (shape, x) = Shape::around(structure, &covariance, d);
+            let root = shape.root(&x);
+            let mut at = model.evaluate(&root, kappa)?;
+            let expected = model.slopes(&mut at).expected;
+            covariance = sandwich(&root.entries, &expected, d, root.p);
+            if structure == Structure::Diagonal {
+                (0..d * d).filter(|k| k / d != k % d).for_each(|k| covariance[k] = 0.0);
+            }
+        }
+        Some(covariance)
+    }
+}
+
+/// A covariance in which no direction is quite without variance: so that its inverse exists, and a wider structure can
+/// start from it. `share` is the smallest variance, as a share of that with which data and prior have an equal say.
+pub fn lifted(covariance: &[f64], moments: &Moments, share: f64) -> Vec<f64> {
+    let floor = share / moments.mean_rows().max(1.0);
+    spectral(covariance, moments.d, |e| e.max(floor))
+}

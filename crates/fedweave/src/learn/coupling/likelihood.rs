@@ -1,0 +1,255 @@
+//! The marginal likelihood of all rows and its gradient, with `mu` and `s2` at their best.
+//!
+//! With `B = Lambda' A`, `S = sum_i A_i - B' K^-1 B` and `RSS = min_{mu, u} |y - X (mu + Lambda u)|^2 + u' (R (x) I) u`:
+//!
+//! ```text
+//! -2 log p(y) = log |K| + N (1 + log(2 pi RSS / N))                                   maximum likelihood
+//!             = log |K| + log |S| + (N - d) (1 + log(2 pi RSS / (N - d)))             restricted (REML): mu integrated out
+//! ```
+//!
+//! (`|R| = 1`.) Derivatives need the blocks of `K^-1` at nodes and edges only. With `U = K^-1 B`, `G_i = I - Lambda U_i`,
+//! `g_i = X_i'(y_i - X_i w_i)`:
+//!
+//! ```text
+//! d/dLambda     2 sum_i A_i (Lambda (K^-1)_ii - G_i S^-1 U_i') - 2 sum_i g_i u_i' / s2       (S^-1 with REML only)
+//! d/dlog kappa  sum_ij R'_ij ( tr (K^-1)_ij + u_i'u_j / s2 + tr U_i S^-1 U_j' )
+//! ```
+
+use super::dense::{add_product, product, spectral, transposed};
+use super::moments::Moments;
+use super::network::Network;
+use super::system::{Plan, Root, System};
+use crate::matrix::{axpy, dot};
+
+/// What is maximised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Likelihood {
+    /// The likelihood at the best common mean.
+    Maximum,
+    /// The likelihood with the common mean integrated out: variances are not biased by having estimated it.
+    #[default]
+    Restricted,
+}
+
+/// Rows, graph and plan of a likelihood.
+pub struct Model<'a> {
+    /// The graph.
+    pub network: &'a Network,
+    /// The rows.
+    pub moments: &'a Moments,
+    /// Eliminations for the roots that are tried.
+    pub plan: &'a Plan,
+    /// What is maximised.
+    pub likelihood: Likelihood,
+}
+
+/// The likelihood at one point.
+pub struct Evaluation<'a> {
+    /// `-2 log p(y)` in scaled units.
+    pub deviance: f64,
+    /// Common mean.
+    pub mu: Vec<f64>,
+    /// `u`, node after node.
+    pub u: Vec<f64>,
+    /// Noise.
+    pub s2: f64,
+    /// `U_i` transposed: column `j` of all nodes, column after column.
+    pub means: Vec<f64>,
+    /// `S^-1`.
+    pub mean_covariance: Vec<f64>,
+    /// The factor.
+    pub system: System<'a>,
+}
+
+/// Derivatives of the deviance, and the step of expectation-maximisation.
+pub struct Slopes {
+    /// By `Lambda`, `d x p`.
+    pub root: Vec<f64>,
+    /// By `log kappa`.
+    pub log_kappa: f64,
+    /// `Lambda E Lambda'` is the covariance that expectation-maximisation would go to.
+    pub expected: Vec<f64>,
+}
+
+/// Noise below this share of what one model leaves over is rounding.
+const NOISE_MIN: f64 = 1e-12;
+
+impl<'a> Model<'a> {
+    /// Rows less the means that are integrated out.
+    fn freedom(&self) -> f64 {
+        let rows = self.moments.total_rows();
+        match self.likelihood {
+            Likelihood::Restricted if rows > self.moments.rank => rows - self.moments.rank,
+            _ => rows,
+        }
+    }
+
+    fn is_restricted(&self) -> bool {
+        self.freedom() < self.moments.total_rows()
+    }
+
+    /// `log p(y)` in the units of the target, from a deviance.
+    pub fn log_likelihood(&self, deviance: f64) -> f64 {
+        let fixed = self.moments.total_rows() - self.freedom();
+        -0.5 * deviance + self.moments.log_units(fixed)
+    }
+
+    /// The deviance; `None` where `K` cannot be factored.
+    pub fn evaluate(&self, root: &Root, kappa: f64) -> Option<Evaluation<'a>> {
+        let (moments, d, p) = (self.moments, root.d, root.p);
+        let system = System::new(self.network, self.plan, &moments.a, root.clone(), kappa)?;
+        let n = moments.nodes();
+        // B and Lambda'c, column after column.
+        let mut right = vec![0.0; n * p * (d + 1)];
+        for i in 0..n {
+            for (j, row) in system.spread[i * d * p..(i + 1) * d * p].chunks_exact(p).enumerate() {
+                right[(j * n + i) * p..][..p].copy_from_slice(row);
+            }
+            let own = &mut right[(d * n + i) * p..][..p];
+            add_product(moments.right(i), &root.entries, 1, d, p, own);
+        }
+        let mut solved = right.clone();
+        system.solve(&mut solved, d + 1);
+        let column = |v: &[f64], j: usize| v[j * n * p..(j + 1) * n * p].to_vec();
+        let (targets, target_means) = (column(&right, d), column(&solved, d));
+        let mut s = moments.total_form();
+        for (j, k) in (0..d * d).map(|e| (e / d, e % d)) {
+            s[j * d + k] -= dot(&right[j * n * p..(j + 1) * n * p], &solved[k * n * p..(k + 1) * n * p]);
+        }
+        let mut v = moments.total_right();
+        (0..d).for_each(|j| v[j] -= dot(&right[j * n * p..(j + 1) * n * p], &target_means));
+        let size = (0..d).map(|j| s[j * d + j]).fold(f64::MIN_POSITIVE, f64::max);
+        let mut log_s = 0.0;
+        let mean_covariance = {
+            let log = std::cell::Cell::new(0.0);
+            let inverse = spectral(&s, d, |e| {
+                let kept = e > 1e-11 * size;
+                log.set(log.get() + if kept { e.ln() } else { 0.0 });
+                if kept { 1.0 / e } else { 0.0 }
+            });
+            log_s += log.get();
+            inverse
+        };
+        let mu = product(&mean_covariance, &v, d, d, 1);
+        let mut u = target_means;
+        for j in 0..d {
+            axpy(-mu[j], &solved[j * n * p..(j + 1) * n * p], &mut u);
+        }
+        let total: f64 = moments.yy.iter().sum();
+        let rss = total - dot(&mu, &moments.total_right()) - dot(&u, &targets);
+        let freedom = self.freedom();
+        let s2 = (rss / freedom.max(1.0)).max(NOISE_MIN * (total / freedom.max(1.0)).max(1e-3));
+        let mut deviance = system.log_determinant() + moments.log_weights;
+        deviance += freedom * ((2.0 * std::f64::consts::PI * s2).ln() + 1.0);
+        if self.is_restricted() {
+            deviance += log_s;
+        }
+        solved.truncate(d * n * p);
+        deviance.is_finite().then_some(Evaluation { deviance, mu, u, s2, means: solved, mean_covariance, system })
+    }
+
+    /// The derivatives at an evaluation, whose blocks are computed on the way.
+    pub fn slopes(&self, at: &mut Evaluation) -> Slopes {
+        at.system.invert();
+        Slopes { root: self.root_slope(at), ..self.precision_slopes(at) }
+    }
+
+    fn root_slope(&self, at: &Evaluation) -> Vec<f64> {
+        let (moments, Root { d, p, entries: root }) = (self.moments, &at.system.root);
+        let (d, p) = (*d, *p);
+        let (mut slope, mut block) = (vec![0.0; d * p], vec![0.0; p * p]);
+        for i in (0..moments.nodes()).filter(|i| moments.rows[*i] > 0.0) {
+            at.system.block(i, i, &mut block);
+            let mut inner = product(root, &block, d, p, p);
+            if self.is_restricted() {
+                let own = at.own_means(i);
+                let left = product(&at.leverage(i), &at.mean_covariance, d, d, d);
+                let minus = product(&left, &transposed(&own, p, d), d, d, p);
+                axpy(-1.0, &minus, &mut inner);
+            }
+            add_product(moments.form(i), &inner, d, d, p, &mut slope);
+            let gradient = self.misfit(at, i);
+            let u = &at.u[i * p..(i + 1) * p];
+            for (g, row) in gradient.iter().zip(slope.chunks_exact_mut(p)) {
+                axpy(-g / at.s2, u, row);
+            }
+        }
+        slope.iter_mut().for_each(|s| *s *= 2.0);
+        slope
+    }
+
+    /// `X_i'(y_i - X_i w_i)`.
+    fn misfit(&self, at: &Evaluation, node: usize) -> Vec<f64> {
+        let (d, p) = (at.system.root.d, at.system.root.p);
+        let mut g = product(self.moments.form(node), &at.mu, d, d, 1);
+        add_product(&at.system.spread[node * d * p..(node + 1) * d * p], &at.u[node * p..(node + 1) * p], d, p, 1, &mut g);
+        g.iter_mut().zip(self.moments.right(node)).for_each(|(g, c)| *g = c - *g);
+        g
+    }
+
+    fn precision_slopes(&self, at: &Evaluation) -> Slopes {
+        let p = at.system.root.p;
+        let restricted = self.is_restricted();
+        let (mut log_kappa, mut expected, mut block) = (0.0, vec![0.0; p * p], vec![0.0; p * p]);
+        at.system.for_entries(|i, j, value, slope| {
+            at.system.block(i, j, &mut block);
+            let (u_i, u_j) = (&at.u[i * p..(i + 1) * p], &at.u[j * p..(j + 1) * p]);
+            for (a, row) in block.chunks_exact_mut(p).enumerate() {
+                axpy(u_i[a] / at.s2, u_j, row);
+            }
+            if restricted {
+                let d = at.system.root.d;
+                let left = product(&at.own_means(i), &at.mean_covariance, p, d, d);
+                add_product(&left, &transposed(&at.own_means(j), p, d), p, d, p, &mut block);
+            }
+            let twice = if i == j { 1.0 } else { 2.0 };
+            log_kappa += twice * slope * (0..p).map(|a| block[a * p + a]).sum::<f64>();
+            for (a, b) in (0..p * p).map(|k| (k / p, k % p)) {
+                expected[a * p + b] += 0.5 * twice * value * (block[a * p + b] + block[b * p + a]);
+            }
+        });
+        let count = self.moments.nodes() as f64;
+        expected.iter_mut().for_each(|e| *e /= count);
+        Slopes { root: Vec::new(), log_kappa, expected }
+    }
+}
+
+impl Evaluation<'_> {
+    /// `U_i`, `p x d`.
+    pub fn own_means(&self, node: usize) -> Vec<f64> {
+        let (d, p) = (self.system.root.d, self.system.root.p);
+        let n = self.u.len() / p;
+        (0..p * d).map(|k| self.means[((k % d) * n + node) * p + k / d]).collect()
+    }
+
+    /// `G_i = I - Lambda U_i`, `d x d`: how a change of the common mean moves the model of a node.
+    pub fn leverage(&self, node: usize) -> Vec<f64> {
+        let (d, p) = (self.system.root.d, self.system.root.p);
+        let mut g = product(&self.system.root.entries, &self.own_means(node), d, p, d);
+        g.iter_mut().for_each(|g| *g = -*g);
+        (0..d).for_each(|j| g[j * d + j] += 1.0);
+        g
+    }
+
+    /// The model of a node, in scaled units.
+    pub fn model(&self, node: usize) -> Vec<f64> {
+        let (d, p) = (self.system.root.d, self.system.root.p);
+        let mut w = self.mu.clone();
+        add_product(&self.system.root.entries, &self.u[node * p..(node + 1) * p], d, p, 1, &mut w);
+        w
+    }
+
+    /// Posterior covariance of the models of two neighbours, or of one node, in scaled units; after
+    /// [`slopes`](Model::slopes) or [`System::invert`].
+    pub fn covariance(&self, i: usize, j: usize) -> Vec<f64> {
+        let Root { d, p, entries: root } = &self.system.root;
+        let (d, p) = (*d, *p);
+        let mut block = vec![0.0; p * p];
+        self.system.block(i, j, &mut block);
+        let mut c = product(&product(root, &block, d, p, p), &transposed(root, d, p), d, p, d);
+        let left = product(&self.leverage(i), &self.mean_covariance, d, d, d);
+        add_product(&left, &transposed(&self.leverage(j), d, d), d, d, d, &mut c);
+        c.iter_mut().for_each(|c| *c *= self.s2);
+        c
+    }
+}

@@ -1,0 +1,225 @@
+//! What the likelihood needs of the rows: `X_i'X_i`, `X_i'y_i` and `y_i'y_i` of every node, on a common scale.
+//!
+//! Features have mean 0 and deviation 1 over all rows; of the target, what one model for all leaves over, in units of its
+//! deviation. So the answer does not depend on units, and nothing is lost to cancellation.
+
+use super::dense::{eigen, product, sandwich};
+use crate::dataset::Dataset;
+use crate::matrix::{Matrix, axpy, dot};
+use crate::parallel::ordered_map;
+use crate::scaling::Scaling;
+
+/// Sums over the rows of all nodes.
+#[derive(Clone)]
+pub struct Moments {
+    /// Number of parameters of a node.
+    pub d: usize,
+    /// `X_i'X_i`, `d x d`, node after node.
+    pub a: Vec<f64>,
+    /// `X_i'y_i`, node after node.
+    pub c: Vec<f64>,
+    /// `y_i'y_i`.
+    pub yy: Vec<f64>,
+    /// Rows that count, of every node.
+    pub rows: Vec<f64>,
+    /// Rank of all rows together.
+    pub rank: f64,
+    /// `log |V|` of what the rows were divided by, because of their noise.
+    pub log_weights: f64,
+    /// Units of the target.
+    unit: f64,
+    /// The model of all rows, in scaled features.
+    pooled: Vec<f64>,
+    /// Models in scaled features times this are models in the features as given.
+    map: Vec<f64>,
+    /// The inverse of the map.
+    back: Vec<f64>,
+}
+
+/// Shares of the rows of a node: their weights, with mean 1 over those that are positive.
+pub fn row_shares(weights: &[f64]) -> (f64, f64) {
+    let total: f64 = weights.iter().sum();
+    let count = weights.iter().filter(|w| **w > 0.0).count() as f64;
+    (count, if total > 0.0 { count / total } else { 0.0 })
+}
+
+impl Moments {
+    /// The sums of a dataset; with `intercept`, its last column is one of ones.
+    pub fn new(data: &Dataset, intercept: bool) -> Self {
+        let (scaling, d) = (Scaling::of(data, intercept), data.dim());
+        let scaled = scaling.apply(data);
+        let sums = ordered_map(data.nodes(), |i| node_sums(&scaled, i));
+        let mut moments = Moments {
+            d,
+            a: sums.iter().flat_map(|s| s.a.iter().copied()).collect(),
+            c: sums.iter().flat_map(|s| s.c.iter().copied()).collect(),
+            yy: sums.iter().map(|s| s.yy).collect(),
+            rows: sums.iter().map(|s| s.rows).collect(),
+            rank: 0.0,
+            log_weights: 0.0,
+            unit: 1.0,
+            pooled: vec![0.0; d],
+            map: Vec::new(),
+            back: Vec::new(),
+        };
+        let (map, back) = maps(&scaling, intercept);
+        (moments.map, moments.back) = (map, back);
+        moments.subtract_pooled(&scaled);
+        moments
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.yy.len()
+    }
+
+    /// Number of rows that count.
+    pub fn total_rows(&self) -> f64 {
+        self.rows.iter().sum()
+    }
+
+    /// Rows of an average node that has some.
+    pub fn mean_rows(&self) -> f64 {
+        self.total_rows() / (self.rows.iter().filter(|m| **m > 0.0).count().max(1) as f64)
+    }
+
+    /// `X_i'X_i`.
+    pub fn form(&self, node: usize) -> &[f64] {
+        &self.a[node * self.d * self.d..(node + 1) * self.d * self.d]
+    }
+
+    /// `X_i'y_i`.
+    pub fn right(&self, node: usize) -> &[f64] {
+        &self.c[node * self.d..(node + 1) * self.d]
+    }
+
+    /// `sum_i X_i'X_i`.
+    pub fn total_form(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.d * self.d];
+        (0..self.nodes()).for_each(|i| axpy(1.0, self.form(i), &mut sum));
+        sum
+    }
+
+    /// `sum_i X_i'y_i`.
+    pub fn total_right(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.d];
+        (0..self.nodes()).for_each(|i| axpy(1.0, self.right(i), &mut sum));
+        sum
+    }
+
+    /// Fits one model to all rows, keeps it, and replaces the target by what it leaves over.
+    fn subtract_pooled(&mut self, scaled: &Dataset) {
+        let (d, form) = (self.d, self.total_form());
+        let Some((values, vectors)) = eigen(&form, d) else { return };
+        let (right, largest) = (self.total_right(), values.iter().copied().fold(0.0, f64::max));
+        for (value, v) in values.iter().zip(vectors.chunks_exact(d)) {
+            if *value > 1e-11 * largest {
+                self.rank += 1.0;
+                axpy(dot(v, &right) / value, v, &mut self.pooled);
+            }
+        }
+        let pooled = &self.pooled;
+        let left = ordered_map(self.nodes(), |i| {
+            let (_, share) = row_shares(scaled.weights(i));
+            let rows = scaled.rows(i).zip(scaled.weights(i));
+            rows.map(|(r, w)| w * share * (scaled.y()[r] - dot(scaled.x(r), pooled)).powi(2)).sum::<f64>()
+        });
+        let unit = (left.iter().sum::<f64>() / self.total_rows().max(1.0)).sqrt();
+        // What is left of a target that the pooled model explains is rounding.
+        let size = (self.yy.iter().sum::<f64>() / self.total_rows().max(1.0)).sqrt();
+        self.unit = if unit > 1e-12 * size && unit > 0.0 { unit } else { size.max(1e-150) };
+        for i in 0..self.nodes() {
+            let fitted = product(self.form(i), &self.pooled, d, d, 1);
+            let unit = self.unit;
+            let c = &mut self.c[i * d..(i + 1) * d];
+            c.iter_mut().zip(&fitted).for_each(|(c, f)| *c = (*c - f) / unit);
+            self.yy[i] = left[i] / (unit * unit);
+        }
+    }
+
+    /// Sums of rows whose noise has the variance `noise[i]` (relative) at node `i`.
+    pub fn weighted(&self, noise: &[f64]) -> Moments {
+        let (mut weighted, d) = (self.clone(), self.d);
+        for (i, v) in noise.iter().enumerate() {
+            weighted.a[i * d * d..(i + 1) * d * d].iter_mut().for_each(|a| *a /= v);
+            weighted.c[i * d..(i + 1) * d].iter_mut().for_each(|c| *c /= v);
+            weighted.yy[i] /= v;
+        }
+        weighted.log_weights = self.rows.iter().zip(noise).map(|(m, v)| m * v.ln()).sum();
+        weighted
+    }
+
+    /// A model in the units and features as given.
+    pub fn restore(&self, w: &[f64]) -> Vec<f64> {
+        let scaled: Vec<f64> = w.iter().zip(&self.pooled).map(|(w, p)| self.unit * w + p).collect();
+        product(&self.map, &scaled, self.d, self.d, 1)
+    }
+
+    /// The reverse of [`restore`](Moments::restore).
+    pub fn scaled(&self, w: &[f64]) -> Vec<f64> {
+        let scaled = product(&self.back, w, self.d, self.d, 1);
+        scaled.iter().zip(&self.pooled).map(|(w, p)| (w - p) / self.unit).collect()
+    }
+
+    /// A covariance of models in the units and features as given.
+    pub fn restore_covariance(&self, c: &[f64]) -> Vec<f64> {
+        let square = self.unit * self.unit;
+        sandwich(&self.map, c, self.d, self.d).iter().map(|v| v * square).collect()
+    }
+
+    /// The reverse of [`restore_covariance`](Moments::restore_covariance).
+    pub fn scaled_covariance(&self, c: &[f64]) -> Vec<f64> {
+        let square = self.unit * self.unit;
+        sandwich(&self.back, c, self.d, self.d).iter().map(|v| v / square).collect()
+    }
+
+    /// The square of the unit of the target.
+    pub fn variance_unit(&self) -> f64 {
+        self.unit * self.unit
+    }
+
+    /// What the likelihood of the target as given has more than that of the scaled one: `-log` of the change of units, where
+    /// `fixed` parameters are integrated over.
+    pub fn log_units(&self, fixed: f64) -> f64 {
+        let scales: f64 = (0..self.d).map(|j| self.map[j * self.d + j].abs().ln()).sum();
+        let share = if fixed > 0.0 { 1.0 } else { 0.0 };
+        -(self.total_rows() - fixed) * self.unit.ln() + share * scales
+    }
+}
+
+struct Sums {
+    a: Vec<f64>,
+    c: Vec<f64>,
+    yy: f64,
+    rows: f64,
+}
+
+fn node_sums(data: &Dataset, node: usize) -> Sums {
+    let d = data.dim();
+    let (rows, share) = row_shares(data.weights(node));
+    let mut sums = Sums { a: vec![0.0; d * d], c: vec![0.0; d], yy: 0.0, rows };
+    for (r, w) in data.rows(node).zip(data.weights(node)) {
+        let (x, y, w) = (data.x(r), data.y()[r], w * share);
+        for (x_j, row) in x.iter().zip(sums.a.chunks_exact_mut(d)) {
+            axpy(w * x_j, x, row);
+        }
+        axpy(w * y, x, &mut sums.c);
+        sums.yy += w * y * y;
+    }
+    sums
+}
+
+/// The matrix that takes models in scaled features to models in the features as given, and its inverse.
+fn maps(scaling: &Scaling, intercept: bool) -> (Vec<f64>, Vec<f64>) {
+    let d = scaling.dim();
+    let (mut map, mut back) = (Matrix::zeros(d, d), Matrix::zeros(d, d));
+    for j in 0..d {
+        map.row_mut(j)[j] = 1.0 / scaling.scale()[j];
+        back.row_mut(j)[j] = scaling.scale()[j];
+        if intercept && j + 1 < d {
+            map.row_mut(d - 1)[j] = -scaling.mean()[j] / scaling.scale()[j];
+            back.row_mut(d - 1)[j] = scaling.mean()[j];
+        }
+    }
+    (map.as_slice().to_vec(), back.as_slice().to_vec())
+}

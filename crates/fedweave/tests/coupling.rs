@@ -1,0 +1,224 @@
+//! Learnt coupling against independent references, through the solver, and on inputs of every odd kind.
+
+use fedweave::graph::generate::grid;
+use fedweave::learn::coupling::{
+    Coupling, CouplingOptions, Fold, Likelihood, Rho, Structure, learn, rho_interval, score_on_folds,
+};
+use fedweave::random::{Purpose, stream};
+use fedweave::solve::{Settings, Status, Watch, solve};
+use fedweave::{Dataset, Graph, Matrix};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+/// Rows on a grid of nodes whose models follow the graph: `rows(i)` rows with two features and an intercept.
+fn on_a_grid(side: usize, seed: u64, rows: impl Fn(usize) -> usize) -> (Graph, Dataset) {
+    let graph = grid(side, side).unwrap();
+    let mut rng = stream(seed, Purpose::LocalData, 0);
+    let mut normal = || -> f64 { rng.sample(StandardNormal) };
+    let (mut offsets, mut x, mut y) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..graph.nodes() {
+        let (a, b) = ((i / side) as f64 / side as f64, (i % side) as f64 / side as f64);
+        // The slope of the first feature follows the place, that of the second is shared.
+        let w = [2.0 + 3.0 * (3.0 * a).sin() * b + 0.1 * normal(), -1.0, 4.0 * a - 2.0 * b + 0.1 * normal()];
+        for _ in 0..rows(i) {
+            let row = [5.0 + 2.0 * normal(), 0.3 * normal(), 1.0];
+            y.push(row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + 0.5 * normal());
+            x.extend(row);
+        }
+        offsets.push(y.len());
+    }
+    let weight = vec![1.0; y.len()];
+    (graph, Dataset::new(offsets, Matrix::from_rows(3, x), y, weight).unwrap())
+}
+
+fn only(structure: Structure) -> CouplingOptions {
+    CouplingOptions { structures: vec![structure], ..Default::default() }
+}
+
+#[test]
+fn the_optimum_of_the_problem_is_the_posterior_mean() {
+    let (graph, data) = on_a_grid(7, 1, |i| i % 6);
+    for structure in [Structure::Intercept, Structure::Diagonal, Structure::Full] {
+        let coupling = learn(&graph, &data, &only(structure)).unwrap().coupling;
+        let posterior = coupling.posterior(&graph, &data).unwrap();
+        let problem = coupling.problem(&graph, &data).unwrap();
+        let settings = Settings { tolerance: 1e-13, ..Default::default() };
+        let solution = solve(&problem, &settings, None, &mut |_| Watch::Continue);
+        assert!(solution.certified_gap.unwrap() < 1e-9 * solution.objective, "{:?}", solution.certified_gap);
+        let scale = posterior.w.max_row_norm();
+        for i in 0..graph.nodes() {
+            let apart = solution.w.row(i).iter().zip(posterior.w.row(i)).map(|(a, b)| (a - b).abs());
+            assert!(apart.fold(0.0, f64::max) < 1e-8 * scale, "{structure:?} {i}");
+        }
+        let hub = solution.w.row(graph.nodes()).iter().zip(&posterior.mu);
+        assert!(hub.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-8 * scale);
+    }
+}
+
+#[test]
+fn what_made_the_data_is_found() {
+    let (graph, data) = on_a_grid(16, 3, |_| 6);
+    let learnt = learn(&graph, &data, &CouplingOptions::default()).unwrap();
+    let coupling = &learnt.coupling;
+    assert!((coupling.s2.sqrt() - 0.5).abs() < 0.02, "{}", coupling.s2);
+    assert!(coupling.rho > 0.5 && learnt.graph.p_value < 1e-6, "{} {:?}", coupling.rho, learnt.graph);
+    // The second coefficient is shared.
+    assert!(coupling.varies[0] && coupling.varies[2]);
+    assert!(coupling.covariance.row(1)[1] < 0.01 && (coupling.mu[1] + 1.0).abs() < 0.1);
+    let interval = rho_interval(&graph, &data, coupling, 0.9).unwrap();
+    assert!(interval.low > 0.2 && interval.low < coupling.rho && coupling.rho < interval.high, "{interval:?}");
+}
+
+/// With nodes that do not know of each other, the test of the graph rejects at its level.
+#[test]
+fn the_graph_is_not_found_where_it_does_not_matter() {
+    let mut small = 0;
+    for seed in 0..40 {
+        let graph = grid(6, 6).unwrap();
+        let mut rng = stream(seed, Purpose::LocalData, 1);
+        let mut normal = || -> f64 { rng.sample(StandardNormal) };
+        let mut y = Vec::new();
+        for _ in 0..36 {
+            let own = normal();
+            y.extend((0..5).map(|_| own + normal()));
+        }
+        let offsets = (0..=36).map(|i| 5 * i).collect();
+        let data = Dataset::new(offsets, Matrix::from_rows(1, vec![1.0; 180]), y, vec![1.0; 180]).unwrap();
+        let learnt = learn(&graph, &data, &CouplingOptions::default()).unwrap();
+        small += usize::from(learnt.graph.p_value < 0.1);
+        assert!((learnt.coupling.s2 - 1.0).abs() < 0.5 && (learnt.coupling.covariance.row(0)[0] - 1.0).abs() < 1.0);
+    }
+    // 4 of 40 expected; 10 or more have a probability of 0.5 %.
+    assert!(small < 10, "{small} of 40");
+}
+
+#[test]
+fn units_do_not_matter() {
+    let (graph, data) = on_a_grid(6, 2, |i| 2 + i % 5);
+    let changed = data.map_features(|j, x| [1000.0 * x - 70.0, 1e-3 * x, x][j]).map_labels(|y| 50.0 - 7.0 * y);
+    let options = CouplingOptions::default();
+    let (a, b) = (learn(&graph, &data, &options).unwrap().coupling, learn(&graph, &changed, &options).unwrap().coupling);
+    let (first, second) = (a.posterior(&graph, &data).unwrap(), b.posterior(&graph, &changed).unwrap());
+    assert_eq!(a.structure, b.structure);
+    assert!((a.rho - b.rho).abs() < 1e-4 && (49.0 * a.s2 / b.s2 - 1.0).abs() < 1e-5);
+    for i in 0..graph.nodes() {
+        let (x, z) = ([4.0, 0.2, 1.0], [3930.0, 2e-4, 1.0]);
+        let predict = |w: &[f64], x: &[f64]| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        let (y, scaled) = (predict(first.w.row(i), &x), (50.0 - predict(second.w.row(i), &z)) / 7.0);
+        assert!((y - scaled).abs() < 1e-4, "{y} {scaled}");
+        assert!((first.row_variance(i, &x) / second.row_variance(i, &z) * 49.0 - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn odd_inputs_give_answers_or_errors() {
+    let ones = |y: Vec<f64>, offsets: Vec<usize>| {
+        let n = y.len();
+        Dataset::new(offsets, Matrix::from_rows(1, vec![1.0; n]), y, vec![1.0; n]).unwrap()
+    };
+    let answers = |graph: &Graph, data: &Dataset| -> Coupling {
+        let learnt = learn(graph, data, &CouplingOptions::default()).unwrap();
+        let posterior = learnt.coupling.posterior(graph, data).unwrap();
+        assert!(posterior.w.as_slice().iter().chain(posterior.covariance.as_slice()).all(|w| w.is_finite()));
+        assert!(learnt.coupling.problem(graph, data).is_ok());
+        assert!(rho_interval(graph, data, &learnt.coupling, 0.9).is_ok());
+        learnt.coupling
+    };
+    let pair = Graph::new(2, &[(0, 1, 1.0)]).unwrap();
+    // One node; one row; a constant target; nothing but zeros; a node without rows.
+    answers(&Graph::new(1, &[]).unwrap(), &ones(vec![1.0, 2.0, 4.0], vec![0, 3]));
+    answers(&Graph::new(1, &[]).unwrap(), &ones(vec![1.0], vec![0, 1]));
+    answers(&pair, &ones(vec![3.0; 6], vec![0, 3, 6]));
+    answers(&pair, &ones(vec![0.0; 6], vec![0, 3, 6]));
+    answers(&pair, &ones(vec![1.0, 2.0, 3.0], vec![0, 3, 3]));
+    // No edges: there is nothing to learn from neighbours.
+    let (grid, data) = on_a_grid(4, 4, |i| i % 4);
+    assert_eq!(answers(&Graph::new(16, &[]).unwrap(), &data).rho, 0.0);
+    // Collinear and constant features, a feature of zeros.
+    answers(&grid, &data.columns(&[0, 0, 1, 2]));
+    answers(&grid, &data.map_features(|j, x| if j == 1 { 7.0 } else { x }));
+    answers(&grid, &data.map_features(|j, x| if j == 1 { 0.0 } else { x }));
+    // No noise at all.
+    let exact: Vec<f64> = (0..data.len()).map(|r| data.x(r)[0] * 2.0 + 1.0).collect();
+    answers(&grid, &data.clone().shift_labels(|r| exact[r] - data.y()[r]));
+    // No intercept.
+    let options = CouplingOptions { intercept: false, ..Default::default() };
+    assert!(learn(&grid, &data.columns(&[0, 1]), &options).is_ok());
+    // Errors.
+    assert!(learn(&pair, &data, &CouplingOptions::default()).is_err());
+    assert!(learn(&pair, &ones(vec![], vec![0, 0, 0]), &CouplingOptions::default()).is_err());
+    let bad = CouplingOptions { rho: Rho::Fixed(1.0), ..Default::default() };
+    assert!(learn(&grid, &data, &bad).is_err());
+}
+
+#[test]
+fn folds_rank_structures() {
+    let (graph, data) = on_a_grid(8, 6, |_| 5);
+    let fold = |k: usize| {
+        let validation: Vec<bool> = (0..data.len()).map(|r| r % 5 == k).collect();
+        Fold { train: validation.iter().map(|v| !v).collect(), validation }
+    };
+    let folds: Vec<Fold> = (0..5).map(fold).collect();
+    let scores = score_on_folds(&graph, &data, &CouplingOptions::default(), &folds).unwrap();
+    assert_eq!(scores.len(), 6);
+    assert!(scores.windows(2).all(|pair| pair[0].mean() <= pair[1].mean()));
+    // Slopes vary, and neighbours are alike.
+    assert!(scores[0].graph && scores[0].structure != Structure::Intercept);
+    assert!(score_on_folds(&graph, &data, &CouplingOptions::default(), &[]).is_err());
+}
+
+#[test]
+fn a_hub_pulls_to_the_mean() {
+    use fedweave::loss::{Family, LossOptions};
+    use fedweave::penalty::{Norm2, Penalty, SquaredNorm};
+    let points = vec![0.0, 1.0, 5.0, 6.0];
+    let data = Dataset::new((0..=4).collect(), Matrix::from_rows(1, points), vec![0.0; 4], vec![1.0; 4]).unwrap();
+    let graph = Graph::new(4, &[(0, 1, 1.0), (2, 3, 1.0)]).unwrap().with_hub(0.5).unwrap();
+    for penalty in [Box::new(SquaredNorm) as Box<dyn Penalty>, Box::new(Norm2)] {
+        let squared = penalty.name() == "squared";
+        let loss = Family::Point.build(data.with_hub(), &LossOptions::default()).unwrap();
+        let problem = fedweave::Problem::build(graph.clone(), loss, penalty, 1.0).unwrap();
+        let solution = solve(&problem, &Settings::default(), None, &mut |_| Watch::Continue);
+        assert_eq!(solution.status, Status::Converged);
+        assert!(solution.certified_gap.unwrap() < 1e-5);
+        // By symmetry the hub is in the middle.
+        assert!(!squared || (solution.w.row(4)[0] - 3.0).abs() < 1e-4, "{:?}", solution.w);
+    }
+}
+
+/// statsmodels 0.14 `MixedLM(log10_price, [sqft / 1000, 1], groups = node, exog_re = the same)` on `data/sacramento.csv`.
+#[test]
+fn agrees_with_a_mixed_model() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/sacramento.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut names: Vec<&str> = Vec::new();
+    let (mut node, mut x, mut y) = (Vec::new(), Vec::new(), Vec::new());
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let at = names.iter().position(|n| *n == fields[0]).unwrap_or_else(|| {
+            names.push(fields[0]);
+            names.len() - 1
+        });
+        node.push(at);
+        x.extend([fields[5].parse::<f64>().unwrap() / 1000.0, 1.0]);
+        y.push(fields[6].parse::<f64>().unwrap());
+    }
+    let weight = vec![1.0; y.len()];
+    let data = Dataset::group(names.len(), &node, &Matrix::from_rows(2, x), &y, &weight).unwrap().0;
+    let graph = Graph::new(names.len(), &[]).unwrap();
+    for (likelihood, mu, d, s2, log_likelihood) in REFERENCES {
+        let options = CouplingOptions { likelihood, ..only(Structure::Full) };
+        let found = learn(&graph, &data, &options).unwrap().coupling;
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-4 * b.abs().max(0.1);
+        assert!(found.mu.iter().zip(&mu).all(|(a, b)| close(*a, *b)), "{:?}", found.mu);
+        assert!(found.covariance.as_slice().iter().zip(&d).all(|(a, b)| close(*a, *b)), "{:?}", found.covariance);
+        assert!(close(found.s2, s2) && (found.log_likelihood - log_likelihood).abs() < 1e-3, "{found:?}");
+    }
+}
+
+type Reference = (Likelihood, [f64; 2], [f64; 4], f64, f64);
+
+const REFERENCES: [Reference; 2] = [
+    (Likelihood::Restricted, [0.0; 2], [0.0; 4], 0.0, 0.0),
+    (Likelihood::Maximum, [0.0; 2], [0.0; 4], 0.0, 0.0),
+];
