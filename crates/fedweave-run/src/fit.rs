@@ -1,5 +1,7 @@
 //! Files in, personal models out.
 
+mod hub;
+mod learnt;
 mod report;
 mod summary;
 mod text;
@@ -21,9 +23,11 @@ use crate::error::{Place, Result, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::predictor::accuracy;
 use crate::request::FitRequest;
+use crate::request::coupling::CouplingChoice;
 use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
+pub use learnt::LearntCoupling;
 pub use report::report_of;
 pub use summary::summary;
 pub use text::text;
@@ -55,6 +59,10 @@ pub struct FitResult {
     pub held_out: Option<HeldOutErrors>,
     /// Values of lambda that were tried.
     pub tuning: Option<Tuning>,
+    /// The common mean of all models, in the units of the input, if there is one.
+    pub hub: Option<Vec<f64>>,
+    /// The coupling, if it was learnt.
+    pub learnt: Option<LearntCoupling>,
 }
 
 impl FitResult {
@@ -72,7 +80,9 @@ impl FitResult {
     /// eigenvalues of every loss; where these are much work it is left out.
     pub fn worst_liar(&self) -> Option<std::result::Result<(usize, f64), Unbounded>> {
         let work = self.problem.nodes() as f64 * (self.problem.dim() as f64).powi(3);
-        (work <= 2e8).then(|| worst_liar(&self.problem))
+        let found = (work <= 2e8).then(|| worst_liar(&self.problem));
+        // The common mean is nobody's to lie about.
+        found.filter(|worst| !matches!(worst, Ok((node, _)) if *node >= self.input.names.len()))
     }
 
     /// What a later run needs to go on from here.
@@ -98,6 +108,9 @@ struct Strength {
 
 /// Chooses lambda if asked to, and fits.
 pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+    if request.coupling == CouplingChoice::Learnt {
+        return learnt::fit(request, input, observer);
+    }
     let loss = request.model.loss(&input)?;
     check(&request.model, &input, &loss)?;
     let options = &request.model.options;
@@ -223,7 +236,14 @@ pub fn finish(
 ) -> FitResult {
     let Solved { solution, traffic, seconds } = solved;
     let parameters = training.restore(&loss, &solution.w);
-    let clusters = clusters(&problem, &parameters, &solution.u);
+    let found = clusters(&problem, &parameters, &solution.u);
+    let (parameters, hub, clusters) = match problem.nodes() > input.names.len() {
+        true => {
+            let (parameters, hub, clusters) = hub::set_apart(&found, problem.graph(), &input.graph, &parameters);
+            (parameters, Some(hub), clusters)
+        }
+        false => (parameters, None, found),
+    };
     FitResult {
         request,
         input,
@@ -237,6 +257,8 @@ pub fn finish(
         training,
         held_out: None,
         tuning: None,
+        hub,
+        learnt: None,
     }
 }
 
@@ -249,5 +271,9 @@ pub fn build(
     lambda: f64,
 ) -> Result<Problem> {
     let model = &request.model;
-    Ok(Problem::build(input.graph.clone(), loss.build(data, &model.options)?, model.penalty(input)?, lambda)?)
+    let (graph, data) = match request.hub {
+        Some(share) => (input.graph.with_hub(share)?, data.with_hub()),
+        None => (input.graph.clone(), data),
+    };
+    Ok(Problem::build(graph, hub::loss(loss, request.hub).build(data, &model.options)?, model.penalty(input)?, lambda)?)
 }

@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod compare;
+pub mod coupling;
 pub mod data;
 pub mod fit;
 pub mod held_out;

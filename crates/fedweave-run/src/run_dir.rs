@@ -43,6 +43,8 @@ pub(crate) const ROUND_COLUMNS: [&str; 6] =
     ["round", "objective", "train_error", "validation_error", "messages", "bytes"];
 pub(crate) const LAMBDA: (&str, [&str; 4]) =
     ("lambda.csv", ["lambda", "train_error", "validation_error", "standard_error"]);
+/// How well every model is known: the lower triangle of its covariance, and the variance of the noise of a row.
+pub(crate) const COVARIANCE: &str = "covariance.csv";
 pub(crate) const COMPARE: &str = "compare.csv";
 pub(crate) const PATH: (&str, [&str; 8]) =
     ("path.csv", ["lambda", "objective", "gap", "clusters", "train", "validation", "iterations", "status"]);
@@ -56,7 +58,7 @@ pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candid
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 20] = [
+pub const FILES: [&str; 21] = [
     SUMMARY,
     CONFIG,
     ENCODING,
@@ -68,6 +70,7 @@ pub const FILES: [&str; 20] = [
     HISTORY,
     COMPARE,
     ERRORS,
+    COVARIANCE,
     LAMBDA.0,
     PATH.0,
     MEMBERSHIP.0,

@@ -21,7 +21,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
     let mut report = Report {
         what: what(fit),
         outcome: outcome(fit, train.mean()),
-        notices: notices(input),
+        notices: notices(input).into_iter().chain(fit.learnt.iter().flat_map(|learnt| learnt.text())).collect(),
         history: history(fit),
         lambda_curve: lambda_curve(fit),
         ..blank(&fit.request.naming, title)
@@ -85,7 +85,7 @@ fn what(fit: &FitResult) -> report::What {
         edges: fit.input.graph.edges(),
         rows: fit.training.rows.len(),
         rows_held_out: fit.held_out.as_ref().map_or(0, |h| h.rows()),
-        refitted: fit.tuning.is_some(),
+        refitted: fit.tuning.is_some() || fit.learnt.is_some(),
         features: parameter_names(&fit.loss, &fit.input),
         target: fit.request.naming.target.clone(),
         split: fit.request.held_out.describe(),

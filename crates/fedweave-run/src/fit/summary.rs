@@ -50,6 +50,8 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "undetermined_nodes": notices.nodes_with_neither,
         "rows_dropped": notices.rows_dropped,
         "cells_filled": notices.cells_filled,
+        "hub": fit.hub,
+        "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
         "version": env!("CARGO_PKG_VERSION"),
     }))
 }

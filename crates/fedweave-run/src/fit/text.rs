@@ -17,6 +17,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     let (loss, penalty, lambda) = (loss_name(&fit.loss), fit.problem.penalty().name(), number(fit.problem.lambda()));
     lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));
     lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
+    lines.extend(fit.learnt.iter().flat_map(|learnt| learnt.text()));
     lines.push(format!(
         "{}: objective {} after {} iterations, {:.2} s",
         s.status,

@@ -9,14 +9,14 @@ use super::{FitResult, report_of, summary};
 use crate::error::Result;
 use crate::predictor::{Scores, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
+    CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
 };
 
 /// Writes the run directory; returns where it is.
 pub fn write_run(fit: &FitResult, writer: RunWriter) -> Result<PathBuf> {
     write_models(fit, &writer)?;
     write_summary(&writer, &summary(fit)?)?;
-    if fit.solution.status != Status::Converged && fit.traffic.is_none() {
+    if fit.solution.status != Status::Converged && fit.traffic.is_none() && fit.hub.is_none() {
         writer.write_bytes(CHECKPOINT, &fit.checkpoint().to_bytes())?;
     }
     write_report(&writer, &report_of(fit)?)?;
@@ -35,6 +35,18 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
             [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell)
         });
         writer.write_csv(LAMBDA.0, &LAMBDA.1, rows)?;
+    }
+    if let Some(learnt) = &fit.learnt {
+        let d = fit.parameters.cols();
+        let pairs = (0..d).flat_map(|j| (0..=j).map(move |k| (j, k)));
+        let header: Vec<String> = pairs.clone().map(|(j, k)| format!("c{}_{}", j + 1, k + 1)).collect();
+        let header: Vec<&str> = ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
+        let row = |(i, name): (usize, &String)| {
+            let numbers = pairs.clone().map(|(j, k)| learnt.covariance.row(i)[j * d + k].to_string());
+            let start = [name.clone(), learnt.coupling.s2.to_string()];
+            start.into_iter().chain(numbers).collect::<Vec<_>>()
+        };
+        writer.write_csv(COVARIANCE, &header, names.iter().enumerate().map(row))?;
     }
     writer.write_json(ENCODING, &Scores::of(&fit.loss, &fit.input))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;

@@ -6,6 +6,7 @@ use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
+use super::coupling::CouplingChoice;
 use super::data::{input_spec, target_kind};
 use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
@@ -23,6 +24,10 @@ pub struct FitRequest {
     pub model: ModelChoice,
     /// The strength of the coupling.
     pub lambda: LambdaChoice,
+    /// Where the coupling comes from.
+    pub coupling: CouplingChoice,
+    /// Share of a common mean in the coupling; the graph has the rest.
+    pub hub: Option<f64>,
     /// When to stop.
     pub solve: solve::Settings,
     /// Seconds for all of it.
@@ -69,9 +74,19 @@ impl FitRequest {
         let model = ModelChoice::read(reader, &[0.0], matrix)?;
         model.one_ridge()?;
         let lambda = LambdaChoice::read(reader)?;
-        let why = if job == Job::Fit && lambda.fixed.is_none() { Why::Choose } else { Why::Asked };
+        let coupling = CouplingChoice::read(reader)?;
+        let why = match (job, coupling) {
+            (Job::Fit, CouplingChoice::Learnt) => Why::Learnt,
+            (Job::Fit, CouplingChoice::Given) if lambda.fixed.is_none() => Why::Choose,
+            _ => Why::Asked,
+        };
+        let hub = reader.number("hub");
+        if let Some(share) = hub {
+            require!(share > 0.0 && share <= 1.0, "--hub {share}: must be above 0 and at most 1");
+        }
         let rounds = RoundsChoice::read(reader)?;
         let resume = reader.path("resume");
+        require!(hub.is_none() || resume.is_none(), "--resume does not go with --hub");
         require!(
             rounds.is_none() || resume.is_none(),
             "--resume does not go with --solver {}",
@@ -85,6 +100,8 @@ impl FitRequest {
             output: Output::read(reader)?,
             model,
             lambda,
+            coupling,
+            hub,
             rounds,
             resume,
         })

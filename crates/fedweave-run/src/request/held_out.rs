@@ -12,6 +12,8 @@ pub struct HeldOutChoice {
     pub spec: Option<SplitSpec>,
     /// The column whose values are held out together.
     pub by: Option<String>,
+    /// Seed of what is drawn.
+    pub seed: u64,
     /// Somebody asked for it; otherwise rows are held out only to choose lambda.
     pub asked: bool,
 }
@@ -25,6 +27,8 @@ pub(super) enum Why {
     Choose,
     /// Only if somebody asks.
     Asked,
+    /// The same; but which rows would be held out together matters in any case.
+    Learnt,
 }
 
 impl HeldOutChoice {
@@ -37,9 +41,10 @@ impl HeldOutChoice {
         require!(!reader.has("time") || rule == SplitRule::Last, "--time needs --split last");
         let validation = reader.number("validation");
         let (seed, asked) = (reader.count("seed").unwrap_or(0) as u64, validation.is_some());
-        if why == Why::Asked && validation.is_none_or(|v| v == 0.0) {
-            require!(!named && by.is_none(), "--split needs --validation: how many rows are to be held out?");
-            return Ok(HeldOutChoice { spec: None, by, asked });
+        if matches!(why, Why::Asked | Why::Learnt) && validation.is_none_or(|v| v == 0.0) {
+            let alone = !named && (by.is_none() || why == Why::Learnt);
+            require!(alone, "--split needs --validation: how many rows are to be held out?");
+            return Ok(HeldOutChoice { spec: None, by, seed, asked });
         }
         let validation = share("--validation", validation.unwrap_or(0.2))?;
         let train = reader.number("train").map(|v| share("--train", v)).transpose()?;
@@ -47,7 +52,7 @@ impl HeldOutChoice {
         require!(train.is_none() || test.is_none(), "give --train or --test, not both: the rest follows");
         let default = (why == Why::Compare && train.is_none()).then_some(Share::Fraction(0.2));
         let spec = SplitSpec { rule, train, validation, test: test.or(default), seed, ..SplitSpec::default() };
-        Ok(HeldOutChoice { spec: Some(spec), by, asked })
+        Ok(HeldOutChoice { spec: Some(spec), by, seed, asked })
     }
 
     /// Which rows were held out: always said, because gains depend on it.
