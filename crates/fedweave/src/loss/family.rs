@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
 use super::{
-    Huber, Logistic, Loss, Mixed, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile,
+    Huber, Link, Logistic, Loss, Mixed, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile,
 };
 
 /// How much the losses of nodes with many and with few rows count.
@@ -77,20 +77,39 @@ impl NodeWeight {
 }
 
 impl Family {
-    /// The loss with this name and, where it has one, this parameter. Classes are still to be counted.
+    /// All losses, with these parameters. Classes are still to be counted.
+    pub fn all(huber_delta: f64, quantile: f64) -> [Self; 9] {
+        [
+            Family::Squared,
+            Family::Absolute,
+            Family::Huber { delta: huber_delta },
+            Family::Logistic,
+            Family::Multinomial { classes: 0 },
+            Family::SquaredHinge,
+            Family::Poisson,
+            Family::Quantile { q: quantile },
+            Family::Point,
+        ]
+    }
+
+    /// The loss with this [`name`](Family::name) and, where it has one, this parameter. Classes are still to be counted.
     pub fn named(name: &str, huber_delta: f64, quantile: f64) -> Option<Self> {
-        Some(match name {
-            "squared" => Family::Squared,
-            "absolute" => Family::Absolute,
-            "huber" => Family::Huber { delta: huber_delta },
-            "logistic" => Family::Logistic,
-            "multinomial" => Family::Multinomial { classes: 0 },
-            "squared-hinge" => Family::SquaredHinge,
-            "poisson" => Family::Poisson,
-            "quantile" => Family::Quantile { q: quantile },
-            "point" => Family::Point,
-            _ => return None,
-        })
+        Self::all(huber_delta, quantile).into_iter().find(|family| family.name() == name)
+    }
+
+    /// Its name in commands, files and messages; parameters are not part of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Squared => "squared",
+            Family::Absolute => "absolute",
+            Family::Huber { .. } => "huber",
+            Family::Logistic => "logistic",
+            Family::Multinomial { .. } => "multinomial",
+            Family::SquaredHinge => "squared-hinge",
+            Family::Poisson => "poisson",
+            Family::Quantile { .. } => "quantile",
+            Family::Point => "point",
+        }
     }
 
     /// Builds the loss of all nodes. Labels 0/1 of the two-class losses become -1/+1.
@@ -131,7 +150,7 @@ impl Family {
 
     /// True if labels are classes.
     pub fn is_classifier(self) -> bool {
-        matches!(self, Family::Logistic | Family::Multinomial { .. } | Family::SquaredHinge)
+        self.link().is_some_and(Link::is_classifier)
     }
 
     /// True if the minimum may not be attained: probability models on data they can separate.
@@ -201,17 +220,7 @@ fn mixed(of: &[Family], data: &Dataset, options: &LossOptions) -> Result<Box<dyn
 
 impl fmt::Display for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Family::Squared => "squared",
-            Family::Absolute => "absolute",
-            Family::Huber { .. } => "huber",
-            Family::Logistic => "logistic",
-            Family::Multinomial { .. } => "multinomial",
-            Family::SquaredHinge => "squared-hinge",
-            Family::Poisson => "poisson",
-            Family::Quantile { .. } => "quantile",
-            Family::Point => "point",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -223,4 +232,17 @@ fn signed_labels(data: Dataset, loss: &'static str) -> Result<Dataset> {
         return Err(Error::Label { row, label: 0.0, loss, needs });
     }
     Ok(data.map_labels(|y| if y == 0.0 { -1.0 } else { y }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loss_is_found_by_its_name() {
+        for family in Family::all(0.5, 0.9) {
+            assert_eq!(Family::named(&family.to_string(), 0.5, 0.9), Some(family));
+        }
+        assert_eq!(Family::named("cubic", 1.0, 0.5), None);
+    }
 }
