@@ -497,7 +497,7 @@ pub fn error_name(loss: &LossSpec) -> &'static str {
 pub fn status_name(status: Status) -> &'static str {
     match status {
         Status::Converged => "converged",
-        Status::Stalled => "objective-decrease",
+        Status::Stalled => "stalled",
         Status::IterationLimit => "iteration-limit",
         Status::TimeLimit => "time-limit",
         Status::Interrupted => "interrupted",

@@ -7,6 +7,7 @@ pub mod generate;
 pub(crate) mod kd_tree;
 mod lanczos;
 mod laplacian;
+pub(crate) mod layout;
 pub mod nearest;
 pub mod partition;
 pub mod spectrum;
