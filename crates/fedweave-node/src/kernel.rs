@@ -1,39 +1,19 @@
-//! The mathematics of one part, in two phases with an exchange in between: `begin` makes the rows that travel, `complete`
-//! uses those that came.
+//! The mathematics of one part: a [`Round`] of the core, and what only a part needs of it.
 
-mod descent;
 mod predictions;
-mod primal_dual;
-mod relax;
 
 use fedweave::model::Fitted;
+use fedweave::solve::{GradientRound, PrimalDualRound, RelaxRound, Round};
 use fedweave::{Matrix, Problem};
 
 use crate::error::{Error, Result};
-use crate::ground::Ground;
 use crate::plan::{MethodSpec, Plan};
-use descent::DescentKernel;
-use predictions::PredictionsKernel;
+use crate::subproblem::Subproblem;
+use predictions::PredictionsRound;
 pub use predictions::memory_len;
-use primal_dual::PrimalDualKernel;
-use relax::RelaxKernel;
 
-/// What every method does. Nodes and edges are those of the part's problem.
-pub trait Kernel: Send {
-    /// Makes the rows of the next round.
-    fn begin(&mut self) {}
-    /// The row that a node sends in this round.
-    fn outgoing(&self, node: usize) -> &[f64];
-    /// Where the row of a node held elsewhere goes.
-    fn incoming(&mut self, node: usize) -> &mut [f64];
-    /// Ends the round with the rows that came.
-    fn complete(&mut self);
-    /// How far the last round moved the own nodes and their edges, relative to the sizes of gradients and models.
-    fn residual(&self) -> f64;
-    /// The models, a row per node.
-    fn w(&self) -> &Matrix;
-    /// The flows, a row per edge; no rows if the method has none.
-    fn u(&self) -> Matrix;
+/// A round of a part. Nodes and edges are those of the part's problem.
+pub trait Kernel: Round {
     /// What else the next rounds and the answer depend on, [`memory_len`] numbers.
     fn memory(&self) -> Vec<f64> {
         Vec::new()
@@ -48,8 +28,12 @@ pub trait Kernel: Send {
     }
 }
 
-/// Where a method starts.
-pub struct Start {
+impl Kernel for GradientRound<Box<Problem>> {}
+impl Kernel for RelaxRound<Box<Problem>> {}
+impl Kernel for PrimalDualRound<Box<Problem>> {}
+
+/// What a kernel goes on from.
+pub struct KernelState {
     /// The models, a row per node of the problem.
     pub w: Matrix,
     /// The flows, a row per edge of the problem.
@@ -59,11 +43,16 @@ pub struct Start {
 }
 
 /// The method of a plan, from zero (as on one machine) or from where it was.
-pub fn kernel(plan: &Plan, ground: &Ground, problem: Problem, start: Option<Start>) -> Result<Box<dyn Kernel>> {
+pub fn kernel(
+    plan: &Plan,
+    subproblem: &Subproblem,
+    problem: Problem,
+    start: Option<KernelState>,
+) -> Result<Box<dyn Kernel>> {
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
-    let zero = || Start { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), memory: Vec::new() };
-    let Start { mut w, u, memory } = start.unwrap_or_else(zero);
-    let own: Vec<u32> = ground.own.clone();
+    let zero = || KernelState { w: Matrix::zeros(n, d), u: Matrix::zeros(edges, d), memory: Vec::new() };
+    let KernelState { mut w, u, memory } = start.unwrap_or_else(zero);
+    let own: Vec<u32> = subproblem.own.clone();
     let on_their_own = |w: &mut Matrix| {
         // A node without neighbours has no step: its answer is the minimum of its loss.
         fedweave::solve::minimise_local(&problem, w, |i| !problem.is_coupled(i));
@@ -71,20 +60,20 @@ pub fn kernel(plan: &Plan, ground: &Ground, problem: Problem, start: Option<Star
     Ok(match plan.method {
         MethodSpec::PrimalDual { step_ratio, relaxation } => {
             on_their_own(&mut w);
-            Box::new(PrimalDualKernel::new(problem, own, &w, &u, step_ratio, relaxation))
+            Box::new(PrimalDualRound::new(Box::new(problem), own, &w, &u, step_ratio, relaxation))
         }
         MethodSpec::FedGd { step } | MethodSpec::AsyncFedGd { step, .. } => {
-            Box::new(DescentKernel::new(problem, own, w, step))
+            Box::new(GradientRound::part(Box::new(problem), own, w, step))
         }
         MethodSpec::FedRelax => {
             on_their_own(&mut w);
-            Box::new(RelaxKernel::new(problem, own, w))
+            Box::new(RelaxRound::new(Box::new(problem), own, w))
         }
         MethodSpec::FedRelaxPredictions { both, plain } => {
             let needs = "a model for every node, and public rows";
             let none = fedweave::Error::Method { method: "fedrelax-predictions", needs };
             let models = plan.models.as_ref().ok_or(none)?;
-            Box::new(PredictionsKernel::new(plan, ground, models, both, plain, &memory)?)
+            Box::new(PredictionsRound::new(plan, subproblem, models, both, plain, &memory)?)
         }
     })
 }
@@ -128,14 +117,4 @@ impl MethodSpec {
             _ => Ok(()),
         }
     }
-}
-
-/// The Euclidean distance of two rows.
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-}
-
-/// Infinite if it is not a number: a liar's numbers are finite but may be huge.
-fn or_infinite(residual: f64) -> f64 {
-    if residual.is_finite() { residual } else { f64::INFINITY }
 }

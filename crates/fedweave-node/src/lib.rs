@@ -8,7 +8,6 @@ pub mod checkpoint;
 pub mod error;
 pub mod event_log;
 pub mod exposure;
-pub mod ground;
 mod hash;
 pub mod in_process;
 mod kernel;
@@ -19,6 +18,7 @@ pub mod part;
 pub mod plan;
 pub mod run;
 pub mod simulator;
+pub mod subproblem;
 pub mod transport;
 pub mod wire;
 

@@ -21,9 +21,9 @@ use fedweave::Matrix;
 use fedweave::model::Fitted;
 
 use crate::error::{Error, Result};
-use crate::ground::Ground;
 use crate::kernel::{Kernel, kernel, memory_len};
 use crate::plan::Plan;
+use crate::subproblem::Subproblem;
 use crate::wire::chunks_of;
 use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
@@ -41,7 +41,7 @@ use state::{Saved, Sizes};
 /// One part of a federation.
 pub struct Part {
     plan: Plan,
-    ground: Ground,
+    subproblem: Subproblem,
     kernel: Box<dyn Kernel>,
     boundary: Boundary,
     peers: Vec<Peer>,
@@ -71,9 +71,9 @@ pub struct Part {
 impl Part {
     /// A part that starts from zero.
     pub fn new(plan: Plan) -> Result<Self> {
-        let (ground, problem) = Ground::build(&plan, |_| true)?;
-        let kernel = kernel(&plan, &ground, problem, None)?;
-        let part = Self::with(plan, ground, kernel);
+        let (subproblem, problem) = Subproblem::build(&plan, |_| true)?;
+        let kernel = kernel(&plan, &subproblem, problem, None)?;
+        let part = Self::with(plan, subproblem, kernel);
         // The number of a frame among those of a round has two bytes.
         let largest = part.peers.iter().map(|p| p.len).max().unwrap_or(0);
         if chunks_of(largest) > usize::from(u16::MAX) {
@@ -103,14 +103,14 @@ impl Part {
         Ok(part)
     }
 
-    fn with(plan: Plan, ground: Ground, kernel: Box<dyn Kernel>) -> Self {
-        let dim = kernel.w().cols();
+    fn with(plan: Plan, subproblem: Subproblem, kernel: Box<dyn Kernel>) -> Self {
+        let dim = kernel.models().cols();
         let mut peers: Vec<Peer> = plan.peers.iter().map(|name| Peer::new(name.clone())).collect();
-        peers.iter_mut().zip(&ground.receives).for_each(|(peer, rows)| peer.clear(rows.len() * dim));
+        peers.iter_mut().zip(&subproblem.receives).for_each(|(peer, rows)| peer.clear(rows.len() * dim));
         Part {
             boundary: Boundary::new(&plan),
             plan,
-            ground,
+            subproblem,
             kernel,
             peers,
             state: State::New,
@@ -177,9 +177,9 @@ impl Part {
 
     /// The models as they are, a row per node of the plan.
     pub fn models(&self) -> Matrix {
-        let mut models = Matrix::zeros(self.ground.own.len(), self.dim);
-        let w = self.kernel.w();
-        for (k, &i) in self.ground.own.iter().enumerate() {
+        let mut models = Matrix::zeros(self.subproblem.own.len(), self.dim);
+        let w = self.kernel.models();
+        for (k, &i) in self.subproblem.own.iter().enumerate() {
             models.row_mut(k).copy_from_slice(w.row(i as usize));
         }
         models
@@ -187,12 +187,12 @@ impl Part {
 
     /// The flows as they are, a row per edge of the plan; zero where an edge does not count.
     pub fn flows(&self) -> Matrix {
-        let mut flows = Matrix::zeros(self.ground.edges.len(), self.dim);
-        let u = self.kernel.u();
+        let mut flows = Matrix::zeros(self.subproblem.edges.len(), self.dim);
+        let u = self.kernel.flows();
         if u.rows() == 0 {
             return Matrix::zeros(self.sizes().flows, self.dim);
         }
-        for (k, e) in self.ground.edges.iter().enumerate() {
+        for (k, e) in self.subproblem.edges.iter().enumerate() {
             if let Some(e) = e {
                 flows.row_mut(k).copy_from_slice(u.row(*e as usize));
             }

@@ -3,12 +3,12 @@
 use fedweave::certificate::Evidence;
 use fedweave::loss::FenchelGap;
 use fedweave::{Matrix, Problem};
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{plain, raised};
-use crate::outcome::{put_edges, table};
+use crate::outcome::put_edges;
 use crate::rows::matrix;
 use crate::task::Task;
 
@@ -41,35 +41,6 @@ impl Coupling {
     /// `lambda * sum_e A_e phi(w_i - w_j)`.
     fn variation(&self, py: Python<'_>, w: PyReadonlyArray2<'_, f64>) -> PyResult<f64> {
         Ok(self.problem.total_variation(&self.of_nodes(py, &w)?))
-    }
-
-    /// `argmin_z scale lambda A_e phi(z) + |z - t_e|^2 / 2` for every edge.
-    fn prox<'py>(
-        &self,
-        py: Python<'py>,
-        t: PyReadonlyArray2<'py, f64>,
-        scale: f64,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.each(py, &t, |edge, weight, row, work| self.problem.penalty().prox(edge, scale * weight, row, work))
-    }
-
-    /// `lambda A_e grad phi(t_e)` for every edge.
-    fn gradient<'py>(&self, py: Python<'py>, t: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.each(py, &t, |edge, weight, row, work| self.problem.penalty().gradient(edge, weight, row, work))
-    }
-
-    /// `argmin_z (lambda A_e phi)*(z) + |z - u_e|^2 / (2 sigma)` for every edge.
-    fn prox_conjugate<'py>(
-        &self,
-        py: Python<'py>,
-        u: PyReadonlyArray2<'py, f64>,
-        sigma: f64,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let penalty = self.problem.penalty();
-        self.each(py, &u, |edge, weight, row, work| match weight > 0.0 {
-            true => penalty.prox_conjugate(edge, weight, sigma, row, work),
-            false => row.fill(0.0),
-        })
     }
 
     /// How far flows `u` are outside their domain, and their complementarity with models `w`.
@@ -109,17 +80,9 @@ impl Coupling {
 }
 
 impl Coupling {
-    fn each<'py>(
-        &self,
-        py: Python<'py>,
-        rows: &PyReadonlyArray2<'py, f64>,
-        step: impl Fn(usize, f64, &mut [f64], &mut [f64]),
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (mut rows, mut work) = (self.of_edges(py, rows)?, vec![0.0; 8 * self.problem.dim()]);
-        for (edge, &weight) in self.problem.edge_weights().iter().enumerate() {
-            step(edge, weight, rows.row_mut(edge), &mut work);
-        }
-        table(py, &rows)
+    /// The objective of nodes without rows.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
     }
 
     fn of_nodes(&self, py: Python<'_>, array: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {

@@ -60,7 +60,7 @@ fn class_of(error: &Error) -> &'static str {
     match error {
         Error::Size { .. } => "SizeError",
         Error::SelfLoop { .. } => "SelfLoopError",
-        Error::UnknownNode { .. } => "UnknownNodeError",
+        Error::UnknownNode { .. } | Error::UnknownName { .. } => "UnknownNodeError",
         Error::EdgeWeight { .. } => "EdgeWeightError",
         Error::EdgeConflict { .. } => "EdgeConflictError",
         Error::NotFinite { .. } => "NotFiniteError",
@@ -70,6 +70,7 @@ fn class_of(error: &Error) -> &'static str {
         Error::Method { .. } => "MethodError",
         Error::Parameter { .. } => "ParameterError",
         Error::Fit { .. } | Error::Spec { .. } => "ModelError",
+        _ => "FedweaveError",
     }
 }
 
@@ -122,6 +123,7 @@ fn fill(fields: &Bound<'_, PyDict>, error: &Error) -> PyResult<()> {
             fields.set_item("needs", needs)
         }
         Error::Fit { node, .. } | Error::Spec { node, .. } => fields.set_item("node", node),
+        _ => Ok(()),
     }
 }
 

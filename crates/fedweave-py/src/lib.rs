@@ -16,6 +16,7 @@ mod models;
 mod outcome;
 mod path;
 mod relax;
+mod rounds;
 mod rows;
 mod task;
 mod watch;
@@ -43,6 +44,8 @@ mod engine {
     use super::path::path;
     #[pymodule_export]
     use super::relax::relax;
+    #[pymodule_export]
+    use super::rounds::Rounds;
     #[pymodule_export]
     use super::{main, render, version};
 }

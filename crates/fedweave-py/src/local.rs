@@ -38,9 +38,10 @@ impl LocalLoss {
         if !self.loss.has_hessian() || !self.loss.has_rows(0) {
             return None;
         }
-        let (mut hessian, mut sum) = (vec![0.0; self.loss.hessian_len(0)], vec![0.0; d * (d + 1) / 2]);
-        self.loss.hessian(0, &vec![0.0; d], &mut hessian, &mut self.work());
-        self.loss.add_hessian(0, &hessian, &mut sum);
+        let second = self.loss.second_order()?;
+        let (mut hessian, mut sum) = (vec![0.0; second.hessian_len(0)], vec![0.0; d * (d + 1) / 2]);
+        second.hessian(0, &vec![0.0; d], &mut hessian, &mut self.work());
+        second.add_hessian(0, &hessian, &mut sum);
         Some((0..d).map(|j| sum[j * (j + 3) / 2]).sum::<f64>() / d as f64)
     }
 

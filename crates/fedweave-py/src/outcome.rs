@@ -2,7 +2,7 @@
 
 use fedweave::cluster::Clusters;
 use fedweave::graph::partition::Partition;
-use fedweave::solve::{Record, Solution, Status};
+use fedweave::solve::{Record, Solution};
 use fedweave::{Graph, Matrix, Problem};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -18,18 +18,6 @@ pub fn labels<'py>(py: Python<'py>, partition: &Partition, nodes: usize) -> Boun
     PyArray1::from_iter(py, (0..nodes).map(|i| partition.part(i) as i64))
 }
 
-/// A status as a word.
-pub fn status(status: Status) -> &'static str {
-    match status {
-        Status::Converged => "converged",
-        Status::Stalled => "stalled",
-        Status::IterationLimit => "iteration-limit",
-        Status::TimeLimit => "time-limit",
-        Status::Interrupted => "interrupted",
-        Status::Diverged => "diverged",
-    }
-}
-
 /// Puts a solution into `out`; `parameters` are its models in the units of the input.
 pub fn put_solution(
     out: &Bound<'_, PyDict>,
@@ -41,7 +29,7 @@ pub fn put_solution(
     let py = out.py();
     out.set_item("w", table(py, parameters)?)?;
     out.set_item("u", table(py, &solution.u)?)?;
-    out.set_item("status", status(solution.status))?;
+    out.set_item("status", solution.status.name())?;
     out.set_item("objective", solution.objective)?;
     out.set_item("certified_gap", solution.certified_gap)?;
     out.set_item("kkt_residual", solution.kkt.residual())?;

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raised;
-use crate::outcome::{labels, put_edges, status};
+use crate::outcome::{labels, put_edges};
 use crate::task::{Ready, Task};
 use crate::watch::{Done, Line, work};
 
@@ -105,7 +105,7 @@ fn put<'py>(py: Python<'py>, ready: &Ready, walked: &Walked) -> PyResult<Bound<'
     out.set_item("certified_gap", column(|p| p.certified_gap.unwrap_or(f64::NAN)))?;
     out.set_item("n_clusters", PyArray1::from_iter(py, points.iter().map(|p| p.partition.len() as i64)))?;
     out.set_item("labels", points.iter().map(|p| labels(py, &p.partition, nodes)).collect::<Vec<_>>())?;
-    out.set_item("status", points.iter().map(|p| status(p.status)).collect::<Vec<_>>())?;
+    out.set_item("status", points.iter().map(|p| p.status.name()).collect::<Vec<_>>())?;
     let models = PyArray1::from_slice(py, &walked.models).reshape([points.len(), nodes, walked.dim])?;
     out.set_item("w", models)?;
     out.set_item("lambda_max", walked.lambda_max)?;

@@ -8,9 +8,8 @@
 //!
 //! where `t = D w`; every bracket is non-negative. [`Loss::fenchel_gap`] bounds the first kind by construction, so the
 //! quality of the flows decides how small the bound is, never whether it holds. The flows of an iterate are usually much
-//! worse than its models: before judging, they are corrected by a few semismooth Newton steps of the dual
-//! ([`corrected`]), which also puts the flow out of a node into the row space of its data, and scaled back into the
-//! domain of the conjugates.
+//! worse than its models: before judging, solvers correct them by a few semismooth Newton steps of the dual, which also
+//! puts the flow out of a node into the row space of its data, and scale them back into the domain of the conjugates.
 //!
 //! What rounding leaves outside the domain of `L_i*` is charged at [`RADIUS`] times the scale of `w`: the bound
 //! holds if some minimiser is within that distance. It is not called a certificate unless that charge is negligible.
@@ -21,7 +20,6 @@ use crate::parallel::{for_blocks, ordered_fold, ordered_map, ordered_sum};
 use crate::penalty::ROUNDING;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
-use crate::solve::newton::{Losses, Newton};
 
 #[cfg(doc)]
 use crate::loss::Loss;
@@ -29,11 +27,7 @@ use crate::loss::Loss;
 /// Some minimiser is assumed within this distance of `w`, in units of `1 + max_i |w_i|`; see the module's text.
 pub const RADIUS: f64 = 1e3;
 /// The largest share of the charge for rounding in a certificate, relative to `max(1, |F|)`.
-const CHARGE_MAX: f64 = 1e-7;
-/// Newton steps of one correction.
-const CORRECTIONS_MAX: usize = 6;
-/// What a factorisation is worth, in products: stiff systems are solved in a few.
-const WORTH: f64 = 5.0;
+pub(crate) const CHARGE_MAX: f64 = 1e-7;
 /// A residue is rounding, or what an iterative solver leaves, if it is this small against what it is made of.
 const RESIDUE_MAX: f64 = 1e-6;
 
@@ -193,46 +187,4 @@ fn edge_gap(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> f64 {
         // Also for a flow that is outside its ball by the rounding that `conjugate` forgives.
         (paid + conjugate - dot(u, t)).max(0.0) + (4.0 * f64::EPSILON + ROUNDING) * (paid + terms)
     })
-}
-
-/// A point with better flows, by a few semismooth Newton steps from `w` on the augmented Lagrangian with multipliers `u`: the flow
-/// out of a node ends up in the row space of its data (a Newton step `x` leaves `-H_i x_i` there). Edges are
-/// made `stiff` compared to nodes: they take what is missing, soft ones would leave it to the nodes, who pay for it.
-/// `products_max` limits the work.
-pub fn corrected(
-    problem: &Problem,
-    w: &Matrix,
-    u: &Matrix,
-    sigma: f64,
-    stiff: f64,
-    products_max: usize,
-) -> (Matrix, Matrix) {
-    let terms = Losses(problem.loss());
-    let (penalty, weights, graph) = (problem.penalty(), problem.edge_weights(), problem.graph());
-    let mut newton = Newton::new(&terms, penalty, graph, weights, WORTH, w.clone(), u.clone(), sigma, 0.0);
-    let degree = 2.0 * graph.edges() as f64 / graph.nodes() as f64;
-    newton.set_sigma(sigma.max(stiff * newton.curvature() / degree));
-    // What is left of the gradient is charged by the radius: a tenth of what a certificate allows.
-    let objective = problem.objective(w).abs().max(1.0);
-    let charged = RADIUS * (1.0 + w.max_row_norm()) * (problem.nodes() as f64).sqrt();
-    let wanted = 0.1 * CHARGE_MAX * objective / charged;
-    newton.minimise_gradient(wanted, CORRECTIONS_MAX, products_max);
-    let mut flows = newton.corrected_flow();
-    shrink_into_domain(problem, &mut flows);
-    (newton.w().clone(), flows)
-}
-
-/// Scales the flows of every component until all are in the domain; that keeps the flows out of nodes in the row spaces.
-fn shrink_into_domain(problem: &Problem, flows: &mut Matrix) {
-    let components = problem.components();
-    let mut excess = vec![0.0f64; components.len()];
-    let component = |e: usize| components.part(problem.graph().nodes_of(e).0);
-    for e in 0..flows.rows() {
-        let worst = problem.penalty().excess(e, problem.edge_weights()[e], flows.row(e));
-        excess[component(e)] = excess[component(e)].max(worst);
-    }
-    for e in 0..flows.rows() {
-        let keep = 1.0 / (1.0 + excess[component(e)]);
-        flows.row_mut(e).iter_mut().for_each(|u| *u *= keep);
-    }
 }

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// An input that does not describe a problem. `row` and `column` count from 0 in the [`Dataset`](crate::Dataset).
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A size differs from the one the rest of the problem implies.
     #[error("{what}: expected {expected}, found {found}")]
@@ -30,6 +31,12 @@ pub enum Error {
         node: usize,
         /// Number of nodes.
         nodes: usize,
+    },
+    /// A name that no node has.
+    #[error("no node is named `{name}`")]
+    UnknownName {
+        /// The name.
+        name: String,
     },
     /// An edge weight that is not a positive finite number.
     #[error("edge {edge} has weight {weight}; weights must be positive and finite")]

@@ -8,6 +8,7 @@ mod hub;
 pub(crate) mod kd_tree;
 mod lanczos;
 mod laplacian;
+pub(crate) mod layout;
 pub mod nearest;
 pub mod partition;
 pub mod spectrum;

@@ -9,20 +9,15 @@
 //! the mathematics: it knows no files, sockets, clocks or terminals.
 //!
 //! ```
-//! use fedweave::graph::generate::chain;
-//! use fedweave::loss::{Family, LossOptions};
-//! use fedweave::penalty::Norm2;
-//! use fedweave::solve::{Settings, Watch, solve};
-//! use fedweave::{Dataset, Matrix, Problem};
+//! use fedweave::{Family, NamedRows, penalty::Norm2};
 //!
-//! // Three nodes in a row with one point each: convex clustering.
-//! let points = Matrix::from_rows(1, vec![0.0, 0.2, 5.0]);
-//! let data = Dataset::new(vec![0, 1, 2, 3], points, vec![0.0; 3], vec![1.0; 3])?;
-//! let loss = Family::Point.build(data, &LossOptions::default())?;
-//! let problem = Problem::build(chain(3)?, loss, Box::new(Norm2), 0.5)?;
-//! let solution = solve(&problem, &Settings::default(), None, &mut |_| Watch::Continue);
-//! // The first two nodes share a model; no other models have a noticeably smaller objective.
-//! assert!((solution.w.row(0)[0] - solution.w.row(1)[0]).abs() < 1e-4);
+//! // Rows of (node, features, label); neighbouring nodes are drawn together, the more the larger lambda.
+//! let rows = [("oslo", [0.0], 1.0), ("oslo", [1.0], 3.0), ("bergen", [0.0], 1.1), ("bergen", [2.0], 4.9)];
+//! let problem = NamedRows::new(rows)?.problem([("oslo", "bergen", 1.0)], Family::Squared, Norm2, 0.01)?;
+//! let solution = problem.solve();
+//! println!("{} {:?}", solution.status, solution.model("oslo")?);
+//! println!("{:?}", solution.predict("bergen", &[1.0])?);
+//! // No other models have a noticeably smaller objective.
 //! assert!(solution.certified_gap.unwrap() < 1e-5);
 //! # Ok::<(), fedweave::Error>(())
 //! ```
@@ -41,6 +36,7 @@ mod linalg;
 pub mod loss;
 pub mod matrix;
 pub mod model;
+mod named;
 mod parallel;
 pub mod path;
 pub mod penalty;
@@ -58,5 +54,7 @@ mod unroll;
 pub use dataset::Dataset;
 pub use error::{Error, Result};
 pub use graph::Graph;
+pub use loss::Family;
 pub use matrix::Matrix;
+pub use named::{NamedProblem, NamedRows, NamedSolution};
 pub use problem::Problem;

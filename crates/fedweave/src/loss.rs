@@ -16,13 +16,15 @@ mod point;
 mod poisson;
 mod quantile;
 mod rows;
+mod second_order;
 mod smooth;
 mod soft_kink;
+mod softening;
 mod squared;
 mod squared_hinge;
 mod with_form;
 
-use crate::matrix::{Matrix, dot, norm2};
+use crate::matrix::{axpy, dot, norm2};
 
 pub use absolute::absolute;
 pub use family::{Family, LossOptions, LossSpec, NodeWeight};
@@ -36,8 +38,10 @@ pub use point::Point;
 pub use poisson::Poisson;
 pub use quantile::quantile;
 pub use rows::LossRows;
+pub use second_order::SecondOrder;
 pub use smooth::{Pointwise, Smooth};
 use soft_kink::SoftKink;
+pub use softening::Softening;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
 pub(crate) use with_form::WithForm;
@@ -79,6 +83,9 @@ fn positive_part(x: f64) -> f64 {
     if x.is_nan() { f64::INFINITY } else { x.max(0.0) }
 }
 
+/// Rounds of the proximal point method that minimises a tilted loss; a polyhedral one ends after a few.
+const PROXIMAL_ROUNDS: usize = 12;
+
 /// Factors of `(L_i'' + I / tau_i)` of all nodes, computed once and used in every iteration.
 #[derive(Debug, Clone, Default)]
 pub struct Prepared {
@@ -89,6 +96,10 @@ pub struct Prepared {
 }
 
 /// The local loss functions of all nodes.
+///
+/// An implementer says eight things: how many nodes, parameters and rows there are, the curvature, the value, the gradient (also
+/// of a batch of rows) and the proximal step. All else follows from these and may be replaced by something faster;
+/// [`second_order`](Loss::second_order) and [`softening`](Loss::softening) open the way to Newton's method.
 ///
 /// ```
 /// use fedweave::{Dataset, Matrix};
@@ -104,12 +115,16 @@ pub trait Loss: Send + Sync {
     fn nodes(&self) -> usize;
     /// Number of parameters of a node.
     fn dim(&self) -> usize;
-    /// False for a node without rows, whose loss is zero.
-    fn has_rows(&self, node: usize) -> bool;
     /// Number of rows of a node, also of those with weight zero.
     fn row_count(&self, node: usize) -> usize;
+    /// False for a node without rows (or whose rows have no weight), whose loss is zero.
+    fn has_rows(&self, node: usize) -> bool {
+        self.row_count(node) > 0
+    }
     /// Entries of scratch space the other functions may need.
-    fn work_len(&self) -> usize;
+    fn work_len(&self) -> usize {
+        8 * self.dim()
+    }
     /// What a gradient of a node costs on average, in numbers read: decides whether a loop is worth several threads.
     fn cost(&self) -> usize {
         4 * self.dim()
@@ -174,45 +189,39 @@ pub trait Loss: Send + Sync {
         self.prox_rows(start, nodes, tau, prepared, rows, work);
     }
 
-    /// True if [`softened`](Loss::softened) is there.
-    fn softens(&self) -> bool {
-        false
-    }
-    /// For losses with kinks: the smooth augmented Lagrangian in the slopes `beta`, one per row, with step `sigma`.
-    fn softened(&self, _beta: &[f64], _sigma: f64) -> Option<Box<dyn Loss>> {
+    /// Hessians, for Newton's method; without them only proximal steps and gradients are used.
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
         None
     }
-    /// For losses with kinks: the slopes that the augmented Lagrangian finds at `w`, from `beta` (none at the beginning).
-    fn update_slopes(&self, _w: &Matrix, _sigma: f64, _beta: &mut Vec<f64>) {}
-    /// [`fenchel_gap`](Loss::fenchel_gap) with given slopes of all rows.
-    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], _beta: &[f64], work: &mut [f64]) -> FenchelGap {
-        self.fenchel_gap(node, w, v, work)
+    /// For losses with kinks: the same made smooth, for Newton's method.
+    fn softening(&self) -> Option<&dyn Softening> {
+        None
     }
-    /// False for losses with kinks.
+    /// False for losses with kinks, and where no Hessian is known.
     fn has_hessian(&self) -> bool {
-        true
+        self.second_order().is_some_and(|second| !second.has_kinks())
     }
     /// True if all Hessians are constant.
     fn is_quadratic(&self) -> bool {
-        false
+        self.second_order().is_some_and(|second| second.is_constant())
     }
-    /// Length of [`hessian`](Loss::hessian).
-    fn hessian_len(&self, node: usize) -> usize;
-    /// `out <- L_i''(w)` in the loss's own form, with a generalised Hessian where the loss has no second derivative.
-    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]);
-    /// `out <- L_i'' v`.
-    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]);
-    /// `sum <- sum + L_i''`, lower triangles row after row.
-    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]);
-    /// Length of the factor of `L_i'' + shift I`.
-    fn factor_len(&self, node: usize) -> usize;
-    /// Factors `L_i'' + shift I`, `shift > 0`.
-    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]);
-    /// `b <- (L_i'' + shift I)^-1 b` with the result of [`factor`](Loss::factor).
-    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]);
 
-    /// Moves `z` towards `argmin_z L_i(z) - v'z`, the point at which `L_i*(v)` is attained.
-    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]);
+    /// Moves `z` towards `argmin_z L_i(z) - v'z`, the point at which `L_i*(v)` is attained: by the proximal point method with
+    /// growing steps, where nothing better is known.
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        let (before, work) = work.split_at_mut(z.len());
+        let mut tau = 1.0;
+        for _ in 0..PROXIMAL_ROUNDS {
+            before.copy_from_slice(z);
+            axpy(tau, v, z);
+            self.prox(node, tau, z, work);
+            axpy(-1.0, z, before);
+            if norm2(before) <= 1e-14 * norm2(z) {
+                return;
+            }
+            tau *= 4.0;
+        }
+    }
 
     /// `L_i(w) - L_i(z) - grad L_i(z)'(w - z)`.
     fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {

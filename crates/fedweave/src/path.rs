@@ -24,7 +24,7 @@ use crate::solve::{Record, Settings, Solution, Status, Watch, solve};
 pub use breakpoints::Breakpoint;
 use chain::{Chain, Heeding, chains};
 pub use lambda_max::{Bracket, lambda_max};
-pub use lineage::{Link, lineage, same, splits};
+pub use lineage::{LineageLink, lineage, same, splits};
 pub use recovery::{Conditions, Recovery, recovery};
 use start::Predictor;
 

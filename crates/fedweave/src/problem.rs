@@ -4,14 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::graph::layout::Layout;
 use crate::graph::partition::Partition;
-use crate::linalg::sparse::Elimination;
+use crate::linalg::sparse::{Elimination, laplacian_elimination};
 use crate::loss::Loss;
 use crate::matrix::{Matrix, norm2};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
-use crate::solve::layout::Layout;
-use crate::solve::newton::elimination;
 
 /// Products of larger strengths leave the range of f64.
 pub const STRENGTH_MAX: f64 = 1e100;
@@ -99,7 +98,7 @@ impl Problem {
 
     /// The elimination of a Laplacian of the graph, planned once; `None` if its factor would fill up.
     pub(crate) fn elimination(&self) -> Option<Arc<Elimination>> {
-        self.elimination.get_or_init(|| elimination(&self.graph, self.dim()).map(Arc::new)).clone()
+        self.elimination.get_or_init(|| laplacian_elimination(&self.graph, self.dim()).map(Arc::new)).clone()
     }
 
     /// `lambda`.

@@ -234,7 +234,11 @@ pub fn stiff_lambda(problem: &Problem) -> f64 {
 fn stiffness(problem: &Problem) -> f64 {
     let (n, zero) = (problem.nodes(), vec![0.0; problem.dim()]);
     let degree: f64 = (0..n).map(|i| problem.graph().weighted_degree(i)).sum();
-    let stiffness = mean_curvature(&Losses(problem.loss()), n, |_| &zero) * n as f64 / degree;
+    let curvature = match problem.loss().second_order() {
+        Some(_) => mean_curvature(&Losses::of(problem.loss()), n, |_| &zero),
+        None => 1.0,
+    };
+    let stiffness = curvature * n as f64 / degree;
     if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }
 }
 

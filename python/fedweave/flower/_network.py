@@ -58,26 +58,17 @@ def _without_rows(graph: Any) -> Network:
 
 
 class Coupling:
-    """The engine's edges, with `D` and the degrees of the nodes."""
+    """The engine's edges, and the flows out of the nodes."""
 
     def __init__(self, engine: Any, nodes: int, dim: int, lam: float, penalty: str) -> None:
         self.engine, self.nodes, self.dim, self.lam, self.penalty = engine, nodes, dim, lam, penalty
         edges = engine.edges()
-        self.heads, self.tails, self.weights = edges["heads"], edges["tails"], edges["edge_weights"]
+        self.heads, self.tails = edges["heads"], edges["tails"]
         count, rows = len(self.heads), np.arange(len(self.heads))
         ones = np.ones(count)
         places = (np.concatenate([rows, rows]), np.concatenate([self.heads, self.tails]))
-        self.incidence = sparse.csr_array((np.concatenate([ones, -ones]), places), shape=(count, nodes))
-        self.transpose = sparse.csr_array(self.incidence.T)
-        between = (np.concatenate([self.heads, self.tails]), np.concatenate([self.tails, self.heads]))
-        self.adjacency = sparse.csr_array((np.concatenate([self.weights, self.weights]), between), shape=(nodes, nodes))
-        self.degree = np.bincount(between[0], minlength=nodes).astype(np.float64)
-        self.weighted_degree = np.bincount(between[0], np.concatenate([self.weights, self.weights]), nodes)
-        self.coupled = (self.degree > 0) & (lam > 0)
-
-    def differences(self, w: np.ndarray) -> np.ndarray:
-        """`D w`, a row per edge."""
-        return np.ascontiguousarray(self.incidence @ w)
+        incidence = sparse.csr_array((np.concatenate([ones, -ones]), places), shape=(count, nodes))
+        self.transpose = sparse.csr_array(incidence.T)
 
     def divergence(self, u: np.ndarray) -> np.ndarray:
         """`D'u`, a row per node."""

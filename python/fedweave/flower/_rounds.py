@@ -87,7 +87,7 @@ class Rounds(Strategy):
         for name, array in (initial or {}).items():
             if name not in self.network.index:
                 raise UnknownNodeError(f"initial_arrays: node {name!r} is not in the graph", node=name)
-            self.method.models[self.network.index[name]] = self.answers.checked(name, array.numpy())
+            self.method.start_at(self.network.index[name], self.answers.checked(name, array.numpy()))
 
     # -- Flower's hooks -------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Rounds(Strategy):
             return []
         if self.silent:
             self.roster.ask_newcomers(grid, min(self.wait, self.ttl), self.silent)
-        self.answers.ask(self.method.arguments(), self.method.tau, self._drawn())
+        self.answers.ask(*self.method.begin(), self._drawn())
         return [self._request(server_round, int(i), config) for i in np.flatnonzero(self.answers.asked & ~self.served)]
 
     def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> tuple[ArrayRecord | None, MetricRecord | None]:
@@ -113,7 +113,7 @@ class Rounds(Strategy):
         there = self.answers.there
         self.silent = frozenset(self.network.names[i] for i in np.flatnonzero(self.answers.asked & ~there))
         self._mind_silence(bool(there[~self.served].any()))
-        self.method.take(self.answers.w, there)
+        self.method.complete(self.answers.w, there)
         answers, judge = self.answers, self.judge
         if answers.verdicts_complete():
             judge.certify(answers.pending, answers.verdicts())

@@ -25,7 +25,7 @@ class GTVMin(NetworkStrategy):
 
     def make_method(self, coupling: Coupling) -> _methods.Method:
         """The method."""
-        return _methods.PrimalDual(coupling, self.step_ratio, self.relaxation)
+        return _methods.primal_dual(coupling, self.step_ratio, self.relaxation)
 
 
 class PDMM(NetworkStrategy):
@@ -52,13 +52,8 @@ class PDMM(NetworkStrategy):
 
     def make_method(self, coupling: Coupling) -> _methods.Method:
         """The method, with the steps that the curvatures of the nodes suggest."""
-        rho = self._suggested(coupling) if self.rho is None else self.rho
-        return _methods.PDMM(coupling, rho, *self.steps, self.fraction)
-
-    def _suggested(self, coupling: Coupling) -> float:
         said = [member.facts["curvature"] for member in self.roster.members.values() if "curvature" in member.facts]
-        stiffness = np.sum(said) / max(2 * len(coupling.heads), 1)
-        return 2 * float(stiffness) if said and 0 < stiffness < np.inf else 2.0
+        return _methods.pdmm(coupling, self.rho, *self.steps, self.fraction, float(np.sum(said)))
 
 
 class FedRelax(NetworkStrategy):
@@ -72,4 +67,4 @@ class FedRelax(NetworkStrategy):
 
     def make_method(self, coupling: Coupling) -> _methods.Method:
         """The method."""
-        return _methods.FedRelax(coupling)
+        return _methods.fedrelax(coupling)

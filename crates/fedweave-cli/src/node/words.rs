@@ -1,7 +1,7 @@
 //! What the owner of a part is told: before it starts, and while it runs.
 
 use fedweave::robustness::liars_bound;
-use fedweave_node::ground::Ground;
+use fedweave_node::subproblem::Subproblem;
 use fedweave_node::run::now_ms;
 use fedweave_node::transport::Link;
 use fedweave_node::{Note, Plan, exposure};
@@ -53,9 +53,9 @@ const EXPOSED_NAMED: usize = 3;
 
 /// What the neighbouring parts could do to our models together, if they lied.
 fn liars(plan: &Plan) -> Option<String> {
-    let (ground, problem) = Ground::build(plan, |_| true).ok()?;
+    let (subproblem, problem) = Subproblem::build(plan, |_| true).ok()?;
     let mut own = vec![false; problem.nodes()];
-    ground.own.iter().for_each(|&i| own[i as usize] = true);
+    subproblem.own.iter().for_each(|&i| own[i as usize] = true);
     Some(match liars_bound(&problem, |i| !own[i]) {
         Ok(0.0) => return None,
         Ok(bound) => format!("if all neighbours lied, they could move our models by at most {bound:.3} together"),

@@ -8,15 +8,16 @@ use fedweave::Matrix;
 use fedweave::matrix::{Rows, norm2};
 use fedweave::model::relax::{Buffers, Predictions, Pull, RelaxOptions, Site, Weighting};
 use fedweave::model::{FitError, Fitted};
+use fedweave::solve::Round;
 
-use super::{Kernel, distance, or_infinite};
+use super::Kernel;
 use crate::error::{Error, Result};
-use crate::ground::Ground;
 use crate::models::Models;
 use crate::plan::Plan;
+use crate::subproblem::Subproblem;
 
 /// The nodes with their models, and what they say and heard.
-pub struct PredictionsKernel {
+pub struct PredictionsRound {
     plan: Plan,
     models: Models,
     options: RelaxOptions,
@@ -38,22 +39,29 @@ pub struct PredictionsKernel {
     failure: Option<String>,
 }
 
-impl PredictionsKernel {
+impl PredictionsRound {
     /// Models fitted to what `memory` holds, or to the own rows alone if it is empty.
-    pub fn new(plan: &Plan, ground: &Ground, models: &Models, both: bool, plain: bool, memory: &[f64]) -> Result<Self> {
+    pub fn new(
+        plan: &Plan,
+        subproblem: &Subproblem,
+        models: &Models,
+        both: bool,
+        plain: bool,
+        memory: &[f64],
+    ) -> Result<Self> {
         models.check(&plan.data, both)?;
         let (names, width) = (names(plan), models.width());
         let weighting = if plain { Weighting::Plain } else { Weighting::Means };
-        let mut kernel = PredictionsKernel {
+        let mut kernel = PredictionsRound {
             options: RelaxOptions { lambda: plan.lambda, weighting, ..RelaxOptions::default() },
             both,
             sites: (0..plan.nodes.len()).map(|k| site(plan, models, k)).collect::<Result<_>>()?,
             neighbours: neighbours(plan, &names),
-            place: places(plan, ground, &names),
+            place: places(plan, subproblem, &names),
             heard: Matrix::zeros(names.len(), width),
             counted: vec![false; names.len()],
-            w: Matrix::zeros(ground.own.len() + ground.receives.iter().map(Vec::len).sum::<usize>(), width),
-            own: ground.own.clone(),
+            w: Matrix::zeros(subproblem.own.len() + subproblem.receives.iter().map(Vec::len).sum::<usize>(), width),
+            own: subproblem.own.clone(),
             residual: f64::INFINITY,
             failure: None,
             plan: plan.clone(),
@@ -124,7 +132,7 @@ impl PredictionsKernel {
     }
 }
 
-impl Kernel for PredictionsKernel {
+impl Round for PredictionsRound {
     fn outgoing(&self, node: usize) -> &[f64] {
         self.w.row(node)
     }
@@ -143,24 +151,28 @@ impl Kernel for PredictionsKernel {
         self.residual = 0.0;
         for (k, &i) in self.own.iter().enumerate() {
             let (old, new) = (self.heard.row(k), self.w.row(i as usize));
-            self.residual = self.residual.max(distance(old, new) / (1.0 + norm2(new)));
+            let moved = old.iter().zip(new).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+            self.residual = self.residual.max(moved / (1.0 + norm2(new)));
         }
     }
 
     /// The largest `|p+ - p| / (1 + |p+|)` of the predictions of a node.
     fn residual(&self) -> f64 {
-        or_infinite(self.residual)
+        // Numbers of a liar are finite but may be huge.
+        if self.residual.is_finite() { self.residual } else { f64::INFINITY }
     }
 
-    fn w(&self) -> &Matrix {
+    fn models(&self) -> &Matrix {
         &self.w
     }
 
     /// Predictions have no flows.
-    fn u(&self) -> Matrix {
+    fn flows(&self) -> Matrix {
         Matrix::zeros(0, self.w.cols())
     }
+}
 
+impl Kernel for PredictionsRound {
     fn memory(&self) -> Vec<f64> {
         let mut memory = Vec::with_capacity(memory_len(&self.plan));
         for slot in 0..self.names.len() {
@@ -225,8 +237,8 @@ fn neighbours(plan: &Plan, names: &[String]) -> Vec<Vec<(usize, f64)>> {
 }
 
 /// Nodes of the problem are in byte order of the names that count.
-fn places(plan: &Plan, ground: &Ground, names: &[String]) -> Vec<usize> {
-    let counts = |peer: usize| !ground.receives[peer].is_empty();
+fn places(plan: &Plan, subproblem: &Subproblem, names: &[String]) -> Vec<usize> {
+    let counts = |peer: usize| !subproblem.receives[peer].is_empty();
     let others = plan.edges.iter().filter(|e| e.peer.is_some_and(|p| counts(p.0 as usize))).map(|e| &e.neighbour);
     let present: std::collections::BTreeSet<&String> = plan.nodes.iter().chain(others).collect();
     present.into_iter().map(|name| place_of(plan, names, name)).collect()

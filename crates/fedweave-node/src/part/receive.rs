@@ -98,7 +98,7 @@ impl Part {
         }
         peer.take(frame, round);
         if peer.has(round) {
-            for (&ghost, row) in self.ground.receives[k].iter().zip(peer.inbox(round).numbers().chunks_exact(d)) {
+            for (&ghost, row) in self.subproblem.receives[k].iter().zip(peer.inbox(round).numbers().chunks_exact(d)) {
                 self.kernel.incoming(ghost as usize).copy_from_slice(row);
             }
         }

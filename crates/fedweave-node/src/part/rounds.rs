@@ -9,9 +9,9 @@ use fedweave::Matrix;
 use super::mutant::Mutant;
 use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
-use crate::ground::Ground;
-use crate::kernel::{Start, kernel};
+use crate::kernel::{KernelState, kernel};
 use crate::plan::DeadPolicy;
+use crate::subproblem::Subproblem;
 
 /// Rounds done in one go when nobody has to be waited for.
 const ROUNDS_PER_EVENT: usize = 256;
@@ -43,7 +43,7 @@ impl Part {
         let saved = Effect::Persist(self.save());
         let round = self.done + 1;
         self.kernel.begin();
-        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.ground.own);
+        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.subproblem.own);
         if !self.boundary.is_finite(round) {
             return self.finish(Reason::Diverged, effects);
         }
@@ -68,7 +68,7 @@ impl Part {
         let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
         let (kernel, in_step) = (&mut self.kernel, !self.plan.method.is_async());
         let mut heard = 0.0f64;
-        for (peer, ghosts) in self.peers.iter().zip(&self.ground.receives).filter(|_| in_step) {
+        for (peer, ghosts) in self.peers.iter().zip(&self.subproblem.receives).filter(|_| in_step) {
             if !peer.counts(round) {
                 continue;
             }
@@ -197,39 +197,39 @@ impl Part {
     /// Neighbours come and go between rounds: the problem is built anew with those that count in the next one.
     fn recount(&mut self) -> Result<()> {
         let (now, next) = (self.done, self.done + 1);
-        if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_ground(next) {
+        if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_subproblem(next) {
             return Ok(());
         }
         let (w, u, memory) = (self.models(), self.flows(), self.kernel.memory());
         self.rebuild(w, &u, memory)
     }
 
-    fn has_right_ground(&self, round: u64) -> bool {
-        self.peers.iter().zip(&self.ground.receives).all(|(p, rows)| p.counts(round) != rows.is_empty())
+    fn has_right_subproblem(&self, round: u64) -> bool {
+        self.peers.iter().zip(&self.subproblem.receives).all(|(p, rows)| p.counts(round) != rows.is_empty())
     }
 
     /// The problem with the peers that count in the next round, from models of the plan's nodes and flows of its edges.
     pub(super) fn rebuild(&mut self, models: Matrix, flows: &Matrix, memory: Vec<f64>) -> Result<()> {
         let next = self.done + 1;
         let counted: Vec<bool> = self.peers.iter().map(|p| p.counts(next)).collect();
-        let (ground, problem) = Ground::build(&self.plan, |k| counted[k])?;
+        let (subproblem, problem) = Subproblem::build(&self.plan, |k| counted[k])?;
         let mut w = Matrix::zeros(problem.nodes(), self.dim);
         let mut u = Matrix::zeros(problem.graph().edges(), self.dim);
-        for (k, &i) in ground.own.iter().enumerate() {
+        for (k, &i) in subproblem.own.iter().enumerate() {
             w.row_mut(i as usize).copy_from_slice(models.row(k));
         }
-        for (k, e) in ground.edges.iter().enumerate().take(flows.rows()) {
+        for (k, e) in subproblem.edges.iter().enumerate().take(flows.rows()) {
             if let Some(e) = e {
                 u.row_mut(*e as usize).copy_from_slice(flows.row(k));
             }
         }
-        self.kernel = kernel(&self.plan, &ground, problem, Some(Start { w, u, memory }))?;
-        for (peer, rows) in self.peers.iter_mut().zip(&ground.receives) {
+        self.kernel = kernel(&self.plan, &subproblem, problem, Some(KernelState { w, u, memory }))?;
+        for (peer, rows) in self.peers.iter_mut().zip(&subproblem.receives) {
             if peer.len != rows.len() * self.dim {
                 peer.clear(rows.len() * self.dim);
             }
         }
-        self.ground = ground;
+        self.subproblem = subproblem;
         Ok(())
     }
 }

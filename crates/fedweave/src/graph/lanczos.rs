@@ -19,7 +19,7 @@ pub(super) enum Side {
 
 /// When to stop: at `residual <= tolerance * |value|`, at the latest after `steps`.
 #[derive(Clone, Copy)]
-pub(super) struct Effort {
+pub(super) struct LanczosEffort {
     pub tolerance: f64,
     pub steps: usize,
 }
@@ -35,7 +35,12 @@ pub(super) struct Ritz {
 }
 
 /// Approximates the extreme eigenvalue of `operator` on one side, from the Krylov space of `start`.
-pub(super) fn extreme_ritz<A: Fn(&[f64], &mut [f64])>(operator: A, start: &[f64], side: Side, effort: Effort) -> Ritz {
+pub(super) fn extreme_ritz<A: Fn(&[f64], &mut [f64])>(
+    operator: A,
+    start: &[f64],
+    side: Side,
+    effort: LanczosEffort,
+) -> Ritz {
     let mut process = Process::new(operator, start);
     let (mut alpha, mut beta, mut scale) = (Vec::new(), Vec::new(), 0.0_f64);
     loop {
@@ -214,7 +219,7 @@ mod tests {
             out.iter_mut().for_each(|x| *x -= mean);
         };
         let start: Vec<f64> = (0..n).map(|i| ((i * 37) % 101) as f64).collect();
-        let effort = Effort { tolerance: 1e-10, steps: 2_000 };
+        let effort = LanczosEffort { tolerance: 1e-10, steps: 2_000 };
         for side in [Side::Smallest, Side::Largest] {
             let ritz = extreme_ritz(operator, &start, side, effort);
             let v = ritz_vector(operator, &start, &ritz);

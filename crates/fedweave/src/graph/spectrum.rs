@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use rand::RngExt;
 
 use super::Graph;
-use super::lanczos::{Effort, Ritz, Side, center_and_normalize, extreme_ritz, ritz_vector};
+use super::lanczos::{LanczosEffort, Ritz, Side, center_and_normalize, extreme_ritz, ritz_vector};
 use super::laplacian::{self, Factor, apply, energy};
 use super::partition::Partition;
 use crate::error::{Error, Result};
@@ -20,9 +20,9 @@ use crate::matrix::{axpy, norm2};
 use crate::random::{Purpose, stream};
 
 // An eigenvalue errs by the square of its relative residual over the relative gap, so these tolerances are modest.
-const QUICK: Effort = Effort { tolerance: 1e-6, steps: 160 };
-const INVERSE: Effort = Effort { tolerance: 1e-8, steps: 64 };
-const PATIENT: Effort = Effort { tolerance: 1e-6, steps: 5_000 };
+const QUICK: LanczosEffort = LanczosEffort { tolerance: 1e-6, steps: 160 };
+const INVERSE: LanczosEffort = LanczosEffort { tolerance: 1e-8, steps: 64 };
+const PATIENT: LanczosEffort = LanczosEffort { tolerance: 1e-6, steps: 5_000 };
 
 /// The second smallest and the largest eigenvalue of a Laplacian. Residuals make them trustworthy: some eigenvalue
 /// lies within `residual_2` of `lambda_2`, and within `residual_n` of `lambda_n`.
@@ -51,7 +51,7 @@ pub fn laplacian_extremes(graph: &Graph) -> Result<Spectrum> {
             needs: "at least 2 to have a second eigenvalue",
         });
     }
-    let search = Search::new(graph);
+    let search = SpectrumSearch::new(graph);
     let components = Partition::components(graph);
     let bottom = match components.len() {
         1 => search.smallest(),
@@ -84,18 +84,18 @@ fn between_components(components: &Partition, n: usize) -> Eigenpair {
     Eigenpair { value: 0.0, residual: 0.0, vector }
 }
 
-struct Search<'a> {
+struct SpectrumSearch<'a> {
     graph: &'a Graph,
     start: Vec<f64>,
     elimination: OnceCell<Option<Elimination>>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> SpectrumSearch<'a> {
     fn new(graph: &'a Graph) -> Self {
         // A random vector has a component along every eigenvector; a fixed seed makes the result reproducible.
         let mut rng = stream(0, Purpose::StartVector, 0);
         let start = (0..graph.nodes()).map(|_| rng.random::<f64>() - 0.5).collect();
-        Search { graph, start, elimination: OnceCell::new() }
+        SpectrumSearch { graph, start, elimination: OnceCell::new() }
     }
 
     fn smallest(&self) -> Eigenpair {
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         self.eigenpair(inverse, &ritz)
     }
 
-    fn ritz(&self, side: Side, effort: Effort) -> Ritz {
+    fn ritz(&self, side: Side, effort: LanczosEffort) -> Ritz {
         extreme_ritz(self.product(), &self.start, side, effort)
     }
 
@@ -257,10 +257,10 @@ mod tests {
     #[test]
     fn the_three_ways_agree() {
         let graph = with_random_weights(&grid(12, 15).unwrap(), 3);
-        let search = Search::new(&graph);
+        let search = SpectrumSearch::new(&graph);
         let inverse = search.by_inverse(&search.grounded_factor().unwrap()).value;
         assert!((search.patiently(Side::Smallest).value - inverse).abs() < 1e-8 * inverse);
-        let guess = search.ritz(Side::Largest, Effort { tolerance: 0.0, steps: 5 });
+        let guess = search.ritz(Side::Largest, LanczosEffort { tolerance: 0.0, steps: 5 });
         let inverse = search.by_inverse(&search.factor_above(&guess).unwrap()).value;
         assert!((search.patiently(Side::Largest).value - inverse).abs() < 1e-8 * inverse);
     }

@@ -2,14 +2,14 @@
 
 use super::{Draw, Violation, at_most, check_firm, check_prox_point, difference};
 use crate::linalg::cholesky;
-use crate::loss::Loss;
+use crate::loss::{Loss, SecondOrder};
 use crate::matrix::{axpy, dot, norm2};
 
 /// Checks one random case: a node, parameters, a step, all drawn from `seed`.
 pub fn check_loss(loss: &dyn Loss, seed: u64) -> Result<(), Violation> {
     let mut draw = Draw::new(seed);
     let node = draw.below(loss.nodes());
-    let case = Case { loss, node, work: vec![0.0; loss.work_len() + 8 * loss.dim()] };
+    let case = LossCase { loss, node, work: vec![0.0; loss.work_len() + 8 * loss.dim()] };
     let scale = draw.log_uniform(0.05, 2.0);
     let (a, b) = (draw.normal(loss.dim(), scale), draw.normal(loss.dim(), scale));
     let tau = draw.log_uniform(0.01, 1e3);
@@ -18,20 +18,22 @@ pub fn check_loss(loss: &dyn Loss, seed: u64) -> Result<(), Violation> {
     case.gradient(&a, &b)?;
     case.batches(&a)?;
     case.curvature(&a, &b)?;
-    case.hessian(&a, &b)?;
-    case.factor(&a, &b, 1.0 / tau)?;
+    if let Some(second) = loss.second_order() {
+        case.hessian(second, &a, &b)?;
+        case.factor(second, &a, &b, 1.0 / tau)?;
+    }
     case.prox(&a, &b, tau, &mut draw)?;
     case.blocks(&a, tau, &mut draw)?;
     case.fenchel(&a, &b)
 }
 
-struct Case<'l> {
+struct LossCase<'l> {
     loss: &'l dyn Loss,
     node: usize,
     work: Vec<f64>,
 }
 
-impl Case<'_> {
+impl LossCase<'_> {
     fn value(&self, w: &[f64]) -> f64 {
         self.loss.value(self.node, w)
     }
@@ -102,15 +104,15 @@ impl Case<'_> {
     }
 
     /// The Hessian is symmetric, positive, and the derivative of the gradient where that is smooth.
-    fn hessian(&mut self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
-        let hessian = self.hessian_at(a);
+    fn hessian(&mut self, second: &dyn SecondOrder, a: &[f64], b: &[f64]) -> Result<(), Violation> {
+        let hessian = self.hessian_at(second, a);
         let product = |v: &[f64]| {
             let mut out = vec![0.0; v.len()];
-            self.loss.hessian_product(self.node, &hessian, v, &mut out);
+            second.hessian_product(self.node, &hessian, v, &mut out);
             out
         };
         let mut sum = vec![0.0; cholesky::packed_len(a.len())];
-        self.loss.add_hessian(self.node, &hessian, &mut sum);
+        second.add_hessian(self.node, &hessian, &mut sum);
         let mut summed = vec![0.0; a.len()];
         cholesky::symmetric_product(&sum, b, &mut summed);
         let size = norm2(&summed) + norm2(&product(b));
@@ -137,21 +139,21 @@ impl Case<'_> {
         at_most("Hessian against differences", norm2(&difference(&slope, &hb)), 1e-3 * size)
     }
 
-    fn hessian_at(&mut self, w: &[f64]) -> Vec<f64> {
-        let mut hessian = vec![0.0; self.loss.hessian_len(self.node)];
-        self.loss.hessian(self.node, w, &mut hessian, &mut self.work);
+    fn hessian_at(&mut self, second: &dyn SecondOrder, w: &[f64]) -> Vec<f64> {
+        let mut hessian = vec![0.0; second.hessian_len(self.node)];
+        second.hessian(self.node, w, &mut hessian, &mut self.work);
         hessian
     }
 
     /// The factor inverts `H + shift I`.
-    fn factor(&mut self, a: &[f64], b: &[f64], shift: f64) -> Result<(), Violation> {
-        let hessian = self.hessian_at(a);
-        let mut factor = vec![0.0; self.loss.factor_len(self.node)];
-        self.loss.factor(self.node, &hessian, shift, &mut factor, &mut self.work);
+    fn factor(&mut self, second: &dyn SecondOrder, a: &[f64], b: &[f64], shift: f64) -> Result<(), Violation> {
+        let hessian = self.hessian_at(second, a);
+        let mut factor = vec![0.0; second.factor_len(self.node)];
+        second.factor(self.node, &hessian, shift, &mut factor, &mut self.work);
         let mut x = b.to_vec();
-        self.loss.factor_solve(self.node, shift, &factor, &mut x, &mut self.work);
+        second.factor_solve(self.node, shift, &factor, &mut x, &mut self.work);
         let mut back = vec![0.0; a.len()];
-        self.loss.hessian_product(self.node, &hessian, &x, &mut back);
+        second.hessian_product(self.node, &hessian, &x, &mut back);
         let size = norm2(b) + norm2(&back);
         axpy(shift, &x, &mut back);
         at_most("solution with the factored Hessian", norm2(&difference(&back, b)), 1e-8 * size)
@@ -339,32 +341,55 @@ mod tests {
             fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
                 self.0.prox(node, tau, w, work);
             }
-            fn hessian_len(&self, node: usize) -> usize {
-                self.0.hessian_len(node)
-            }
-            fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-                self.0.hessian(node, w, out, work);
-            }
-            fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
-                self.0.hessian_product(node, hessian, v, out);
-            }
-            fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
-                self.0.add_hessian(node, hessian, sum);
-            }
-            fn factor_len(&self, node: usize) -> usize {
-                self.0.factor_len(node)
-            }
-            fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-                self.0.factor(node, hessian, shift, out, work);
-            }
-            fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-                self.0.factor_solve(node, shift, factor, b, work);
-            }
-            fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
-                self.0.minimise_tilted(node, v, z, work);
-            }
         }
         let broken = Broken(right, wrong);
         assert!((0..20).any(|seed| check_loss(&broken, seed).is_err()));
+    }
+
+    /// `|w - c_i|^2` with nothing but what every loss must say.
+    struct Bare(Vec<f64>);
+
+    impl Loss for Bare {
+        fn nodes(&self) -> usize {
+            self.0.len()
+        }
+        fn dim(&self) -> usize {
+            2
+        }
+        fn row_count(&self, _node: usize) -> usize {
+            1
+        }
+        fn curvature(&self, _node: usize) -> crate::loss::Curvature {
+            crate::loss::Curvature { mu: 2.0, beta: 2.0 }
+        }
+        fn value(&self, node: usize, w: &[f64]) -> f64 {
+            w.iter().map(|w| (w - self.0[node]).powi(2)).sum()
+        }
+        fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
+            out.iter_mut().zip(w).for_each(|(o, w)| *o = 2.0 * (w - self.0[node]));
+        }
+        fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
+            match batch.is_empty() {
+                true => out.fill(0.0),
+                false => self.gradient(node, w, out),
+            }
+        }
+        fn prox(&self, node: usize, tau: f64, w: &mut [f64], _work: &mut [f64]) {
+            w.iter_mut().for_each(|w| *w = (*w + 2.0 * tau * self.0[node]) / (1.0 + 2.0 * tau));
+        }
+    }
+
+    /// Eight methods make a loss that is solved and certified.
+    #[test]
+    fn a_bare_loss_is_a_loss() {
+        for seed in 0..200 {
+            check_loss(&Bare(vec![1.0, -2.0, 0.5]), seed).unwrap_or_else(|v| panic!("seed {seed}: {v}"));
+        }
+        let graph = crate::graph::generate::chain(3).unwrap();
+        let bare = Box::new(Bare(vec![0.0, 1.0, 9.0]));
+        let problem = crate::Problem::build(graph, bare, Box::new(crate::penalty::Norm2), 0.5).unwrap();
+        let solution = problem.solve();
+        assert_eq!(solution.status, crate::solve::Status::Converged);
+        assert!(solution.certified_gap.is_some_and(|gap| gap <= 1e-5), "{:?}", solution.certified_gap);
     }
 }

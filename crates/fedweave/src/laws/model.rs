@@ -27,7 +27,7 @@ pub fn check_model(
     seed: u64,
 ) -> Result<(), Violation> {
     let mut draw = Draw::new(seed);
-    let case = Case::new(make().task(), features, laws, &mut draw);
+    let case = ModelCase::new(make().task(), features, laws, &mut draw);
     let plain = case.predictions(make(), &case.rows)?;
     case.is_sound(&plain)?;
     case.same("weight 0 equals removal", &plain, make(), &case.rows.with_absent_rows(&mut draw))?;
@@ -48,18 +48,18 @@ struct Table {
     weight: Vec<f64>,
 }
 
-struct Case {
+struct ModelCase {
     task: Task,
     laws: ModelLaws,
     rows: Table,
     queries: Matrix,
 }
 
-impl Case {
+impl ModelCase {
     fn new(task: Task, features: usize, laws: ModelLaws, draw: &mut Draw) -> Self {
         let rows = Table::draw(task, features, draw);
         let queries = Matrix::from_rows(features, draw.normal(20 * features, 1.0));
-        Case { task, laws, rows, queries }
+        ModelCase { task, laws, rows, queries }
     }
 
     fn fit(&self, model: &mut dyn LocalModel, table: &Table, work: &mut Workspace) -> Result<(), Violation> {

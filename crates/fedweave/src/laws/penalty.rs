@@ -10,7 +10,7 @@ pub fn check_penalty(penalty: &dyn Penalty, dim: usize, seed: u64) -> Result<(),
     let scale = draw.log_uniform(0.05, 20.0);
     let (a, b) = (draw.normal(dim, scale), draw.normal(dim, scale));
     let (weight, sigma) = (draw.log_uniform(0.1, 10.0), draw.log_uniform(0.1, 10.0));
-    let mut case = Case { penalty, weight, sigma, work: vec![0.0; 8 * dim] };
+    let mut case = PenaltyCase { penalty, weight, sigma, work: vec![0.0; 8 * dim] };
     case.shape(&a, &b)?;
     case.prox(&a, &b, &mut draw)?;
     case.moreau(&a)?;
@@ -21,14 +21,14 @@ pub fn check_penalty(penalty: &dyn Penalty, dim: usize, seed: u64) -> Result<(),
     case.blocks(&a, &b)
 }
 
-struct Case<'p> {
+struct PenaltyCase<'p> {
     penalty: &'p dyn Penalty,
     weight: f64,
     sigma: f64,
     work: Vec<f64>,
 }
 
-impl Case<'_> {
+impl PenaltyCase<'_> {
     /// Zero at zero, positive, even, convex.
     fn shape(&self, a: &[f64], b: &[f64]) -> Result<(), Violation> {
         let phi = |t: &[f64]| self.penalty.value(0, t);

@@ -30,6 +30,26 @@ pub struct Elimination {
     pub(super) symbolic: SymbolicCholesky<u32>,
 }
 
+/// Entries of a sparse factor at most.
+pub const FILL_MAX: f64 = 4e7;
+
+/// Operations of a product with a matrix that has a `d x d` block for every node and couples the ends of every edge.
+pub fn product_cost(graph: &Graph, d: usize) -> f64 {
+    let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
+    2.0 * n * size * size + 16.0 * edges * size
+}
+
+/// What a factorisation and a solution may cost, in products with the matrix of a Newton system.
+const FACTOR_WORTH: f64 = 100.0;
+const SOLVE_WORTH: f64 = 8.0;
+
+/// Plans the elimination of a matrix with a number for every node and edge; `None` if the factor would fill up.
+pub fn laplacian_elimination(graph: &Graph, d: usize) -> Option<Elimination> {
+    let product = product_cost(graph, d);
+    let fill = (SOLVE_WORTH * product / (4.0 * d as f64)).min(FILL_MAX);
+    Elimination::plan(graph, 1, Budget { flops: FACTOR_WORTH * product, fill })
+}
+
 /// Blocks of this size or larger are eliminated as dense panels.
 const PANEL: usize = 8;
 

@@ -14,7 +14,10 @@ use crate::error::{Error, Result};
 use crate::linalg::cholesky;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 
-use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Smooth, SoftKink, positive_part};
+use super::{
+    Curvature, FenchelGap, Loss, LossOptions, LossRows, PROXIMAL_ROUNDS, SecondOrder, Smooth, SoftKink, Softening,
+    positive_part,
+};
 
 /// The loss of all nodes with slopes `low` and `high`.
 #[derive(Debug, Clone)]
@@ -28,8 +31,6 @@ const INTERIOR_STEPS_MAX: usize = 60;
 /// Complementarity is driven down to this, relative to the size of the residuals. Further down the Newton systems lose
 /// their digits; which rows sit on their kink is clear by then, and the rest is one linear system.
 const COMPLEMENTARITY: f64 = 1e-12;
-/// Rounds of the proximal point method that minimises a tilted loss; a polyhedral one ends after a few.
-const PROXIMAL_ROUNDS: usize = 12;
 
 impl Kinked {
     /// Builds the loss; `low < 0 < high`.
@@ -348,60 +349,6 @@ impl Loss for Kinked {
         }
     }
 
-    fn softens(&self) -> bool {
-        true
-    }
-
-    fn softened(&self, beta: &[f64], sigma: f64) -> Option<Box<dyn Loss>> {
-        let mut rows = self.rows.clone();
-        rows.data = rows.data.shift_labels(|row| -beta[row] / sigma);
-        Some(Box::new(Smooth::with_rows(SoftKink { low: self.low, high: self.high, sigma }, rows)))
-    }
-
-    fn update_slopes(&self, w: &Matrix, sigma: f64, beta: &mut Vec<f64>) {
-        let data = &self.rows.data;
-        beta.resize(data.len(), 0.0);
-        for node in 0..data.nodes() {
-            for row in data.rows(node) {
-                let slope = beta[row] + sigma * (dot(data.x(row), w.row(node)) - data.y()[row]);
-                beta[row] = slope.clamp(self.low, self.high);
-            }
-        }
-    }
-
-    fn has_hessian(&self) -> bool {
-        false
-    }
-
-    fn hessian_len(&self, node: usize) -> usize {
-        self.rows.hessian_len(node)
-    }
-
-    /// Rows on their kink count as very curved, the others as flat.
-    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.rows.hessian(node, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
-    }
-
-    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
-        self.rows.hessian_product(node, hessian, v, out);
-    }
-
-    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
-        self.rows.add_hessian(node, hessian, sum);
-    }
-
-    fn factor_len(&self, node: usize) -> usize {
-        self.rows.factor_len(node)
-    }
-
-    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
-        self.rows.factor(node, hessian, shift, out);
-    }
-
-    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        self.rows.factor_solve(node, shift, factor, b, work);
-    }
-
     /// The proximal point method with growing steps; `g` of the last round is left at the start of `work[d..]`.
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
         if !self.has_rows(node) {
@@ -437,14 +384,6 @@ impl Loss for Kinked {
         self.gap_in_samples(node, w, v, z, rho, |r| g[r])
     }
 
-    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], beta: &[f64], work: &mut [f64]) -> FenchelGap {
-        if !self.has_rows(node) {
-            return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
-        }
-        let first = self.rows.data.rows(node).start;
-        self.gap_in_samples(node, w, v, w, &mut work[..w.len()], |r| self.rows.share[first + r] * beta[first + r])
-    }
-
     /// The step of the proximal point method: zero exactly where `-flow` is a subgradient at `w`.
     fn residual(&self, node: usize, w: &[f64], flow: &[f64], out: &mut [f64], work: &mut [f64]) {
         for ((o, w), f) in out.iter_mut().zip(w).zip(flow) {
@@ -452,6 +391,76 @@ impl Loss for Kinked {
         }
         self.prox(node, 1.0, out, work);
         out.iter_mut().zip(w).for_each(|(o, w)| *o = w - *o);
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        Some(self)
+    }
+
+    fn softening(&self) -> Option<&dyn Softening> {
+        Some(self)
+    }
+}
+
+impl Softening for Kinked {
+    fn softened(&self, beta: &[f64], sigma: f64) -> Box<dyn Loss> {
+        let mut rows = self.rows.clone();
+        rows.data = rows.data.shift_labels(|row| -beta[row] / sigma);
+        Box::new(Smooth::with_rows(SoftKink { low: self.low, high: self.high, sigma }, rows))
+    }
+
+    fn update_slopes(&self, w: &Matrix, sigma: f64, beta: &mut Vec<f64>) {
+        let data = &self.rows.data;
+        beta.resize(data.len(), 0.0);
+        for node in 0..data.nodes() {
+            for row in data.rows(node) {
+                let slope = beta[row] + sigma * (dot(data.x(row), w.row(node)) - data.y()[row]);
+                beta[row] = slope.clamp(self.low, self.high);
+            }
+        }
+    }
+
+    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], beta: &[f64], work: &mut [f64]) -> FenchelGap {
+        if !self.has_rows(node) {
+            return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
+        }
+        let first = self.rows.data.rows(node).start;
+        self.gap_in_samples(node, w, v, w, &mut work[..w.len()], |r| self.rows.share[first + r] * beta[first + r])
+    }
+}
+
+impl SecondOrder for Kinked {
+    fn has_kinks(&self) -> bool {
+        true
+    }
+
+    fn hessian_len(&self, node: usize) -> usize {
+        self.rows.hessian_len(node)
+    }
+
+    /// Rows on their kink count as very curved, the others as flat.
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.rows.hessian(node, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        self.rows.hessian_product(node, hessian, v, out);
+    }
+
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.rows.add_hessian(node, hessian, sum);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        self.rows.factor_len(node)
+    }
+
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        self.rows.factor(node, hessian, shift, out);
+    }
+
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        self.rows.factor_solve(node, shift, factor, b, work);
     }
 }
 

@@ -184,15 +184,14 @@ mod tests {
         family.build(data, &LossOptions::default()).unwrap()
     }
 
-    /// The inverse link is the label at which the slope of a proper loss vanishes: `l'(s, y) = 0` for `y = respond(s)`.
+    /// The response to a score is the label that it fits best: the slope of the loss vanishes there.
     #[test]
     fn a_response_is_the_label_that_its_score_fits_best() {
-        for (family, score) in [(Family::Squared, 0.7), (Family::Poisson, 0.7), (Family::Poisson, -2.0)] {
-            let Some(Prediction::Number(y)) = family.predict(&[1.0], &[score]) else { panic!("{family}") };
+        for (family, score, label) in [(Family::Squared, 0.7, 0.7), (Family::Poisson, 5f64.ln(), 5.0)] {
+            let Some(Prediction::Number(found)) = family.predict(&[1.0], &[score]) else { panic!("{family}") };
             let mut slope = [0.0];
-            // The Poisson loss takes any label that is not negative.
-            loss_of_one_row(family, 1.0, y).gradient(0, &[score], &mut slope);
-            assert!(slope[0].abs() < 1e-12, "{family}: {slope:?}");
+            loss_of_one_row(family, 1.0, label).gradient(0, &[score], &mut slope);
+            assert!((found - label).abs() < 1e-12 && slope[0].abs() < 1e-12, "{family}: {found} {slope:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-use super::{Curvature, FenchelGap, Loss};
+use super::{Curvature, FenchelGap, Loss, SecondOrder};
 
 /// A family per node. Every family spans all nodes and holds the rows of its own nodes only.
 pub struct Mixed {
@@ -34,6 +34,10 @@ impl Mixed {
 
     fn of(&self, node: usize) -> &dyn Loss {
         &*self.families[self.family_of[node]]
+    }
+
+    fn second_of(&self, node: usize) -> &dyn SecondOrder {
+        self.of(node).second_order().expect("asked for only where all families have it")
     }
 }
 
@@ -86,42 +90,6 @@ impl Loss for Mixed {
         self.of(node).prox(node, tau, w, work);
     }
 
-    fn has_hessian(&self) -> bool {
-        self.families.iter().all(|f| f.has_hessian())
-    }
-
-    fn is_quadratic(&self) -> bool {
-        self.families.iter().all(|f| f.is_quadratic())
-    }
-
-    fn hessian_len(&self, node: usize) -> usize {
-        self.of(node).hessian_len(node)
-    }
-
-    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.of(node).hessian(node, w, out, work);
-    }
-
-    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
-        self.of(node).hessian_product(node, hessian, v, out);
-    }
-
-    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
-        self.of(node).add_hessian(node, hessian, sum);
-    }
-
-    fn factor_len(&self, node: usize) -> usize {
-        self.of(node).factor_len(node)
-    }
-
-    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.of(node).factor(node, hessian, shift, out, work);
-    }
-
-    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        self.of(node).factor_solve(node, shift, factor, b, work);
-    }
-
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
         self.of(node).minimise_tilted(node, v, z, work);
     }
@@ -136,5 +104,47 @@ impl Loss for Mixed {
 
     fn residual(&self, node: usize, w: &[f64], flow: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.of(node).residual(node, w, flow, out, work);
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        self.families.iter().all(|f| f.second_order().is_some()).then_some(self)
+    }
+}
+
+impl SecondOrder for Mixed {
+    fn is_constant(&self) -> bool {
+        self.families.iter().all(|f| f.is_quadratic())
+    }
+
+    fn has_kinks(&self) -> bool {
+        !self.families.iter().all(|f| f.has_hessian())
+    }
+
+    fn hessian_len(&self, node: usize) -> usize {
+        self.second_of(node).hessian_len(node)
+    }
+
+    fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.second_of(node).hessian(node, w, out, work);
+    }
+
+    fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
+        self.second_of(node).hessian_product(node, hessian, v, out);
+    }
+
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.second_of(node).add_hessian(node, hessian, sum);
+    }
+
+    fn factor_len(&self, node: usize) -> usize {
+        self.second_of(node).factor_len(node)
+    }
+
+    fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
+        self.second_of(node).factor(node, hessian, shift, out, work);
+    }
+
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        self.second_of(node).factor_solve(node, shift, factor, b, work);
     }
 }

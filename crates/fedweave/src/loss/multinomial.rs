@@ -7,7 +7,7 @@ use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot};
 
 use super::newton::{self, Shift};
-use super::{Curvature, Loss, LossOptions, LossRows};
+use super::{Curvature, Loss, LossOptions, LossRows, SecondOrder};
 
 /// Softmax regression with `classes` classes.
 #[derive(Debug, Clone)]
@@ -132,6 +132,19 @@ impl Loss for Multinomial {
         newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0, constant: false }, b, w, work);
     }
 
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            let shift = Shift { shift: 0.0, damping: self.damping(node), constant: false };
+            newton::minimise(self, node, shift, v, z, work);
+        }
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        Some(self)
+    }
+}
+
+impl SecondOrder for Multinomial {
     fn hessian_len(&self, node: usize) -> usize {
         self.factor_len(node)
     }
@@ -191,13 +204,6 @@ impl Loss for Multinomial {
             cholesky::solve(factor, b);
         } else {
             b.iter_mut().for_each(|b| *b /= shift);
-        }
-    }
-
-    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
-        if self.has_rows(node) {
-            let shift = Shift { shift: 0.0, damping: self.damping(node), constant: false };
-            newton::minimise(self, node, shift, v, z, work);
         }
     }
 }

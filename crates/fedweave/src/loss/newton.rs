@@ -2,7 +2,7 @@
 
 use crate::matrix::{axpy, dot, norm2};
 
-use super::Loss;
+use super::{Loss, SecondOrder};
 
 /// Damping of a Hessian that may be singular, relative to its trace.
 pub const DAMPING: f64 = 1e-9;
@@ -22,7 +22,14 @@ pub struct Shift {
 }
 
 /// Minimises `L(z) + shift |z|^2 / 2 - b'z` with backtracking, starting from `z`.
-pub fn minimise<L: Loss + ?Sized>(loss: &L, node: usize, shift: Shift, b: &[f64], z: &mut [f64], work: &mut [f64]) {
+pub fn minimise<L: Loss + SecondOrder>(
+    loss: &L,
+    node: usize,
+    shift: Shift,
+    b: &[f64],
+    z: &mut [f64],
+    work: &mut [f64],
+) {
     let d = z.len();
     let (step, work) = work.split_at_mut(d);
     let (trial, work) = work.split_at_mut(d);

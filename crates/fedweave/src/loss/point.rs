@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::linalg::cholesky::packed_len;
 use crate::matrix::axpy;
 
-use super::{Curvature, Loss, LossOptions, LossRows, Prepared};
+use super::{Curvature, Loss, LossOptions, LossRows, Prepared, SecondOrder};
 use crate::parallel::{arena, for_pieces};
 
 /// Squared distance to the node's points. Labels are ignored.
@@ -140,7 +140,23 @@ impl Loss for Point {
         }
     }
 
-    fn is_quadratic(&self) -> bool {
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], _work: &mut [f64]) {
+        if self.has_rows(node) {
+            self.minimise_shifted(node, 0.0, |j| v[j], z);
+        }
+    }
+
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], _gradient_z: &[f64]) -> f64 {
+        (0..w.len()).map(|j| self.half_curvature(node, j) * (w[j] - z[j]).powi(2)).sum()
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        Some(self)
+    }
+}
+
+impl SecondOrder for Point {
+    fn is_constant(&self) -> bool {
         true
     }
 
@@ -172,16 +188,6 @@ impl Loss for Point {
 
     fn factor_solve(&self, _node: usize, _shift: f64, factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
         b.iter_mut().zip(factor).for_each(|(b, f)| *b *= f);
-    }
-
-    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], _work: &mut [f64]) {
-        if self.has_rows(node) {
-            self.minimise_shifted(node, 0.0, |j| v[j], z);
-        }
-    }
-
-    fn bregman(&self, node: usize, w: &[f64], z: &[f64], _gradient_z: &[f64]) -> f64 {
-        (0..w.len()).map(|j| self.half_curvature(node, j) * (w[j] - z[j]).powi(2)).sum()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::unroll::{by_dim, known};
 
 use super::newton::{self, Shift};
-use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Prepared};
+use super::{Curvature, FenchelGap, Loss, LossOptions, LossRows, Prepared, SecondOrder};
 
 /// A convex, differentiable loss of one row, as a function of the score `s`.
 pub trait Pointwise: Send + Sync + 'static {
@@ -267,7 +267,39 @@ impl<P: Pointwise> Loss for Smooth<P> {
         }
     }
 
-    fn is_quadratic(&self) -> bool {
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        if self.has_rows(node) {
+            let shift = Shift { shift: 0.0, damping: self.damping(node, z), constant: P::QUADRATIC };
+            newton::minimise(self, node, shift, v, z, work);
+        }
+    }
+
+    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
+        match self.gram(node) {
+            Some(gram) => self.quadratic_gap(w, v, gram, work),
+            None => self.fenchel_gap_by_newton(node, w, v, work),
+        }
+    }
+
+    fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
+        if P::QUADRATIC {
+            // A quadratic: no cancellation between nearly equal values.
+            let half = 0.5 * self.family.curvature_bounds().1;
+            let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (dot(x, w) - dot(x, z)).powi(2)).sum();
+            return fit
+                + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
+        }
+        let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
+        self.value(node, w) - self.value(node, z) - along
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        Some(self)
+    }
+}
+
+impl<P: Pointwise> SecondOrder for Smooth<P> {
+    fn is_constant(&self) -> bool {
         P::QUADRATIC
     }
 
@@ -300,32 +332,6 @@ impl<P: Pointwise> Loss for Smooth<P> {
 
     fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
         self.rows.factor_solve(node, shift, factor, b, work);
-    }
-
-    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
-        if self.has_rows(node) {
-            let shift = Shift { shift: 0.0, damping: self.damping(node, z), constant: P::QUADRATIC };
-            newton::minimise(self, node, shift, v, z, work);
-        }
-    }
-
-    fn fenchel_gap(&self, node: usize, w: &[f64], v: &[f64], work: &mut [f64]) -> FenchelGap {
-        match self.gram(node) {
-            Some(gram) => self.quadratic_gap(w, v, gram, work),
-            None => self.fenchel_gap_by_newton(node, w, v, work),
-        }
-    }
-
-    fn bregman(&self, node: usize, w: &[f64], z: &[f64], gradient_z: &[f64]) -> f64 {
-        if P::QUADRATIC {
-            // A quadratic: no cancellation between nearly equal values.
-            let half = 0.5 * self.family.curvature_bounds().1;
-            let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (dot(x, w) - dot(x, z)).powi(2)).sum();
-            return fit
-                + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
-        }
-        let along: f64 = w.iter().zip(z).zip(gradient_z).map(|((w, z), g)| g * (w - z)).sum();
-        self.value(node, w) - self.value(node, z) - along
     }
 }
 

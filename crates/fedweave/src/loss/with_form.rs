@@ -5,19 +5,20 @@ use crate::linalg::cholesky::{self, packed_len, row};
 use crate::matrix::{axpy, dot};
 
 use super::newton::{self, Shift};
-use super::{Curvature, Loss};
+use super::{Curvature, Loss, SecondOrder};
 
 /// A loss and, for every node, the lower triangle of `2 M_i`.
 pub(crate) struct WithForm<'l> {
     loss: &'l dyn Loss,
+    second: &'l dyn SecondOrder,
     twice_form: Vec<f64>,
 }
 
 impl<'l> WithForm<'l> {
-    /// `twice_form` holds the packed lower triangles of all nodes, one after another.
-    pub fn new(loss: &'l dyn Loss, twice_form: Vec<f64>) -> Self {
+    /// `second` holds the Hessians of `loss`, `twice_form` the packed lower triangles of all nodes, one after another.
+    pub fn new(loss: &'l dyn Loss, second: &'l dyn SecondOrder, twice_form: Vec<f64>) -> Self {
         assert_eq!(twice_form.len(), loss.nodes() * packed_len(loss.dim()), "a form per node");
-        WithForm { loss, twice_form }
+        WithForm { loss, second, twice_form }
     }
 
     fn form(&self, node: usize) -> &[f64] {
@@ -30,7 +31,7 @@ impl<'l> WithForm<'l> {
     }
 
     fn own_len(&self, node: usize) -> usize {
-        self.loss.hessian_len(node)
+        self.second.hessian_len(node)
     }
 }
 
@@ -84,12 +85,23 @@ impl Loss for WithForm<'_> {
         newton::minimise(self, node, shift, b, w, work);
     }
 
-    fn has_hessian(&self) -> bool {
-        self.loss.has_hessian()
+    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
+        let damping = newton::DAMPING * self.trace(self.form(node));
+        newton::minimise(self, node, Shift { shift: 0.0, damping, constant: self.is_quadratic() }, v, z, work);
     }
 
-    fn is_quadratic(&self) -> bool {
-        self.loss.is_quadratic()
+    fn second_order(&self) -> Option<&dyn SecondOrder> {
+        Some(self)
+    }
+}
+
+impl SecondOrder for WithForm<'_> {
+    fn is_constant(&self) -> bool {
+        self.second.is_constant()
+    }
+
+    fn has_kinks(&self) -> bool {
+        self.second.has_kinks()
     }
 
     fn hessian_len(&self, _node: usize) -> usize {
@@ -100,8 +112,8 @@ impl Loss for WithForm<'_> {
         out.copy_from_slice(self.form(node));
         let (own, work) = work.split_at_mut(self.own_len(node));
         if self.has_rows(node) {
-            self.loss.hessian(node, w, own, work);
-            self.loss.add_hessian(node, own, out);
+            self.second.hessian(node, w, own, work);
+            self.second.add_hessian(node, own, out);
         }
     }
 
@@ -125,11 +137,6 @@ impl Loss for WithForm<'_> {
 
     fn factor_solve(&self, _node: usize, _shift: f64, factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
         cholesky::solve(factor, b);
-    }
-
-    fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
-        let damping = newton::DAMPING * self.trace(self.form(node));
-        newton::minimise(self, node, Shift { shift: 0.0, damping, constant: self.is_quadratic() }, v, z, work);
     }
 }
 
@@ -158,7 +165,7 @@ mod tests {
         for family in [Family::Squared, Family::Logistic, Family::Huber { delta: 0.5 }] {
             let data = Dataset::new(vec![0, 2, 4], x.clone(), vec![1.0, -1.0, 1.0, -1.0], vec![1.0; 4]).unwrap();
             let loss = family.build(data, &LossOptions::default()).unwrap();
-            let loss = WithForm::new(&*loss, vec![2.0, 0.5, 1.0, 1.0, -0.9, 1.0]);
+            let loss = WithForm::new(&*loss, loss.second_order().unwrap(), vec![2.0, 0.5, 1.0, 1.0, -0.9, 1.0]);
             for seed in 0..200 {
                 check_loss(&loss, seed).unwrap_or_else(|v| panic!("{family} seed {seed}: {v}"));
             }

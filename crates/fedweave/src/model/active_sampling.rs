@@ -49,7 +49,7 @@ pub struct Asking {
 
 /// One round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
+pub struct Chosen {
     /// Whose answer was taken.
     pub candidate: usize,
     /// By how much it lowered the loss of the node that asks; negative if no answer helped.
@@ -64,7 +64,7 @@ pub struct Learnt<M> {
     /// The model.
     pub model: M,
     /// Every round.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<Chosen>,
     /// Rewards of all candidates that were asked, round by round: who, and how much.
     pub rewards: Vec<Vec<(usize, f64)>>,
     /// What was sent.
@@ -124,7 +124,7 @@ pub fn learn<C: Candidates>(
         let best = (1..asked.len()).fold(0, |best, k| if better(asked[k].1, asked[best].1) { k } else { best });
         account(candidates, own, &asked, &learnt.model, &mut learnt.traffic);
         learnt.rewards.push(asked.iter().map(|a| (a.0, loss - a.1)).collect());
-        learnt.choices.push(Choice { candidate: asked[best].0, reward: loss - asked[best].1, loss: asked[best].1 });
+        learnt.choices.push(Chosen { candidate: asked[best].0, reward: loss - asked[best].1, loss: asked[best].1 });
         loss = asked[best].1;
         std::mem::swap(&mut learnt.model, &mut asked[best].2);
         see(round, &learnt.model);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
 use super::logistic::{to_probabilities, write_probabilities};
-use super::options::{Limit, Options, count, fraction, positive};
+use super::options::{Limit, ModelOptions, count, fraction, positive};
 use super::sample::Sample;
 use super::tree::{Tree, TreeOptions, TreeWork};
 use super::{FitError, Task};
@@ -36,7 +36,7 @@ impl Default for BoostingOptions {
     }
 }
 
-impl Options for BoostingOptions {
+impl ModelOptions for BoostingOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let mut values = vec![
             ("trees", self.trees.to_string()),

@@ -8,7 +8,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
-use super::options::{MaxFeatures, Options, count, switch};
+use super::options::{MaxFeatures, ModelOptions, count, switch};
 use super::sample::Sample;
 use super::tree::{Tree, TreeOptions, TreeWork};
 use super::{FitError, Task};
@@ -33,7 +33,7 @@ impl Default for ForestOptions {
     }
 }
 
-impl Options for ForestOptions {
+impl ModelOptions for ForestOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let mut values = vec![("trees", self.trees.to_string()), ("bootstrap", self.bootstrap.to_string())];
         values.extend(self.tree.values());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
 use super::linear::{mean, project_onto_simplex};
-use super::options::{Options, positive};
+use super::options::{ModelOptions, positive};
 use super::sample::Sample;
 use super::{FitError, Task};
 use crate::matrix::{Rows, axpy};
@@ -28,7 +28,7 @@ impl Default for KernelRidgeOptions {
     }
 }
 
-impl Options for KernelRidgeOptions {
+impl ModelOptions for KernelRidgeOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let gamma = self.gamma.map_or_else(|| "auto".into(), |g| g.to_string());
         vec![("alpha", self.alpha.to_string()), ("gamma", gamma)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::FitError;
 use super::Task;
 use super::fitted::State;
-use super::options::{Options, not_negative, switch};
+use super::options::{ModelOptions, not_negative, switch};
 use super::sample::Sample;
 use crate::linalg::normal::{Normal, factor_len};
 use crate::matrix::{Rows, axpy, dot};
@@ -28,7 +28,7 @@ impl Default for LinearOptions {
     }
 }
 
-impl Options for LinearOptions {
+impl ModelOptions for LinearOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         vec![("alpha", self.alpha.to_string()), ("intercept", self.intercept.to_string())]
     }

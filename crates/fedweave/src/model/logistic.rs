@@ -9,11 +9,11 @@ mod problem;
 use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
-use super::options::{Options, positive, switch};
+use super::options::{ModelOptions, positive, switch};
 use super::sample::Sample;
 use super::{FitError, Task};
 use crate::matrix::{Rows, dot};
-use problem::Problem;
+use problem::LogisticProblem;
 
 /// Options of `logistic`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Default for LogisticOptions {
     }
 }
 
-impl Options for LogisticOptions {
+impl ModelOptions for LogisticOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let (c, intercept) = (self.c.to_string(), self.intercept.to_string());
         vec![("c", c), ("intercept", intercept), ("tolerance", self.tolerance.to_string())]
@@ -63,7 +63,7 @@ pub struct LogisticFit {
 const STEPS_MAX: usize = 100;
 
 pub(super) fn fit(options: &LogisticOptions, sample: &Sample) -> Result<LogisticFit, FitError> {
-    let problem = Problem::new(options, sample);
+    let problem = LogisticProblem::new(options, sample);
     let mut w = vec![0.0; problem.scores * problem.width];
     let mut state = problem.state();
     let mut value = problem.value(&w, &mut state);

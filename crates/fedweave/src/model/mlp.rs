@@ -21,7 +21,7 @@ use super::sample::{Sample, check_features};
 use super::{FitError, SpecError, Task, Workspace};
 use crate::matrix::Rows;
 
-pub use network::{Activation, Network};
+pub use network::{Activation, Layers};
 pub use optimiser::Optimiser;
 pub use options::MlpOptions;
 
@@ -33,7 +33,7 @@ use optimiser::Moments;
 #[derive(Debug, Clone)]
 pub struct Mlp {
     options: MlpOptions,
-    network: Network,
+    network: Layers,
     task: Task,
     seed: u64,
     parameters: Vec<f64>,
@@ -55,7 +55,7 @@ impl Mlp {
     /// A network for rows of `features` features with random weights.
     pub fn new(options: &MlpOptions, task: Task, features: usize, seed: u64) -> Result<Self, SpecError> {
         super::ModelSpec::Mlp(options.clone()).check(task)?;
-        let network = Network::new(features, &options.hidden, task, options.activation);
+        let network = Layers::new(features, &options.hidden, task, options.activation);
         let parameters = network.draw(seed);
         let moments = Moments::new(parameters.len());
         Ok(Mlp { options: options.clone(), network, task, seed, parameters, moments, epochs: 0 })
@@ -152,7 +152,7 @@ pub struct MlpFit {
     /// What is predicted.
     pub task: Task,
     /// Sizes and activation of the layers.
-    pub network: Network,
+    pub network: Layers,
     /// All parameters.
     pub parameters: Vec<f64>,
 }
@@ -165,7 +165,7 @@ pub(super) fn fit(
     before: Option<&MlpFit>,
     work: &mut MlpWork,
 ) -> Result<MlpFit, FitError> {
-    let network = Network::new(sample.features(), &options.hidden, sample.task, options.activation);
+    let network = Layers::new(sample.features(), &options.hidden, sample.task, options.activation);
     let parameters = match before {
         Some(before) if options.warm_start && before.network == network => before.parameters.clone(),
         _ => network.draw(seed),

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
-use super::options::{Options, count, share};
+use super::options::{ModelOptions, count, share};
 use super::sample::Sample;
 use super::{FitError, Task};
 use crate::graph::kd_tree::{KdTree, Neighbour};
@@ -42,7 +42,7 @@ impl Default for NearestOptions {
     }
 }
 
-impl Options for NearestOptions {
+impl ModelOptions for NearestOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let weights = match self.weights {
             NearestWeights::Uniform => "uniform",

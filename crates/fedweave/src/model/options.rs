@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The options of one model class.
-pub trait Options {
-    /// All options with their values, as [`set`](Options::set) reads them.
+pub trait ModelOptions {
+    /// All options with their values, as [`set`](ModelOptions::set) reads them.
     fn values(&self) -> Vec<(&'static str, String)>;
 
     /// Sets the option `name` of [`values`](Options::values); an error says what the value must be.

@@ -30,7 +30,7 @@ use crate::random::{Purpose, stream};
 use crate::solve::{JudgedOn, Order};
 
 pub use measure::Discrepancy;
-pub use options::{ROUNDS, RelaxOptions, Start, Weighting};
+pub use options::{ROUNDS, RelaxOptions, RelaxStart, RelaxStart as Start, Weighting};
 pub use public::{PUBLIC_ROWS, PublicSource, SUMMARY_ROWS_MIN, sample_public};
 pub use site::{Buffers, Predictions, PublicRows, Pull, Site};
 
@@ -100,7 +100,7 @@ impl<'g> Relax<'g> {
             Site::new(task, x, data.labels(i), data.weights(i), model).map_err(|e| locate(i, e))
         };
         let mut sites = models.into_iter().enumerate().map(site).collect::<Result<Vec<_>>>()?;
-        if options.start == Start::Local || options.lambda == 0.0 {
+        if options.start == RelaxStart::Local || options.lambda == 0.0 {
             sites.par_iter_mut().enumerate().try_for_each_init(Buffers::default, |buffers, (i, site)| {
                 site.update(options.own_weight(site.rows()), &[], buffers).map_err(|e| locate(i, e))
             })?;

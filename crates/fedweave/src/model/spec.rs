@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::Options;
+use super::options::ModelOptions;
 use super::{
     BoostingOptions, Fitted, ForestOptions, KernelRidgeOptions, LinearOptions, Local, LocalModel, LogisticOptions,
     MlpOptions, NearestOptions, SpecError, Task, TreeOptions,
@@ -117,7 +117,7 @@ impl ModelSpec {
         options.set(&name, value).map_err(|needs| SpecError::Value { model, option: name, value: value.into(), needs })
     }
 
-    fn options(&self) -> &dyn Options {
+    fn options(&self) -> &dyn ModelOptions {
         match self {
             ModelSpec::Linear(o) => o,
             ModelSpec::Logistic(o) => o,
@@ -130,7 +130,7 @@ impl ModelSpec {
         }
     }
 
-    fn options_mut(&mut self) -> &mut dyn Options {
+    fn options_mut(&mut self) -> &mut dyn ModelOptions {
         match self {
             ModelSpec::Linear(o) => o,
             ModelSpec::Logistic(o) => o,

@@ -13,7 +13,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 use super::fitted::State;
-use super::options::{Limit, MaxFeatures, Options, count, not_negative, share};
+use super::options::{Limit, MaxFeatures, ModelOptions, count, not_negative, share};
 use super::sample::Sample;
 use super::{FitError, Task};
 use crate::matrix::Rows;
@@ -51,7 +51,7 @@ impl Default for TreeOptions {
     }
 }
 
-impl Options for TreeOptions {
+impl ModelOptions for TreeOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         vec![
             ("max-depth", self.max_depth.to_string()),

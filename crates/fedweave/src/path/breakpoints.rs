@@ -25,7 +25,7 @@ pub struct Breakpoint {
 const TOLERANCE: f64 = 1e-8;
 
 /// A search between two neighbours on the grid.
-pub(super) struct Search<'s, 'c> {
+pub(super) struct BreakpointSearch<'s, 'c> {
     pub width: f64,
     pub chain: &'s Chain<'c>,
     /// Position of the second one.
@@ -34,7 +34,7 @@ pub(super) struct Search<'s, 'c> {
 
 type Solved = (PathPoint, Solution);
 
-impl Search<'_, '_> {
+impl BreakpointSearch<'_, '_> {
     /// Finds the changes between two solved values. Intervals whose ends have the same clusters are taken to hold none.
     pub fn run(
         &self,

@@ -110,7 +110,7 @@ impl Chain<'_> {
             let Some(width) = self.settings.breakpoints else { continue };
             let now = (point, solution);
             if let Some(before) = &last {
-                let search = breakpoints::Search { width, chain: self, at: k };
+                let search = breakpoints::BreakpointSearch { width, chain: self, at: k };
                 found.stopped = search.run(problem, before, &now, &mut found.breakpoints)?;
                 if found.stopped.is_some() {
                     break;

@@ -4,7 +4,7 @@ use crate::graph::partition::Partition;
 
 /// Nodes that are together before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Link {
+pub struct LineageLink {
     /// The cluster they come from.
     pub from: usize,
     /// The cluster they go to.
@@ -15,14 +15,14 @@ pub struct Link {
 
 /// All pairs of a cluster before and a cluster after that share nodes, in order. Two links with the same `to` are a merger,
 /// two with the same `from` a split.
-pub fn lineage(before: &Partition, after: &Partition, nodes: usize) -> Vec<Link> {
+pub fn lineage(before: &Partition, after: &Partition, nodes: usize) -> Vec<LineageLink> {
     let mut pairs: Vec<(usize, usize)> = (0..nodes).map(|i| (before.part(i), after.part(i))).collect();
     pairs.sort_unstable();
-    let mut links: Vec<Link> = Vec::new();
+    let mut links: Vec<LineageLink> = Vec::new();
     for (from, to) in pairs {
         match links.last_mut().filter(|l| (l.from, l.to) == (from, to)) {
             Some(link) => link.nodes += 1,
-            None => links.push(Link { from, to, nodes: 1 }),
+            None => links.push(LineageLink { from, to, nodes: 1 }),
         }
     }
     links
@@ -48,7 +48,10 @@ mod tests {
         let graph = chain(4).unwrap();
         let part = |kept: &[usize]| Partition::of_edges(&graph, |e| kept.contains(&e));
         let (pairs, middle, all) = (part(&[0, 2]), part(&[1]), part(&[0, 1, 2]));
-        assert_eq!(lineage(&pairs, &all, 4), [Link { from: 0, to: 0, nodes: 2 }, Link { from: 1, to: 0, nodes: 2 }]);
+        assert_eq!(
+            lineage(&pairs, &all, 4),
+            [LineageLink { from: 0, to: 0, nodes: 2 }, LineageLink { from: 1, to: 0, nodes: 2 }]
+        );
         assert!(!splits(&pairs, &all, 4) && splits(&all, &pairs, 4) && splits(&pairs, &middle, 4));
         assert!(same(&pairs, &part(&[2, 0]), 4) && !same(&pairs, &middle, 4));
     }

@@ -2,7 +2,7 @@
 
 use crate::matrix::{Matrix, axpy, norm2};
 use crate::problem::Problem;
-use crate::solve::newton::{Effort, minimise_fused};
+use crate::solve::newton::{FusionEffort, minimise_fused};
 
 /// Gradients of a component that cancel to this share of their sizes are balanced up to rounding.
 const BALANCED: f64 = 1e-9;
@@ -26,7 +26,7 @@ pub(super) fn pooled(problem: &Problem) -> Pooled {
         return found;
     }
     let components = problem.components();
-    found.w = minimise_fused(problem, &found.w, components, 0.0, Effort::iterations(f64::INFINITY));
+    found.w = minimise_fused(problem, &found.w, components, 0.0, FusionEffort::iterations(f64::INFINITY));
     let sizes = components.sizes();
     let (mut mean, mut size) = (Matrix::zeros(components.len(), d), vec![0.0; components.len()]);
     for i in (0..n).filter(|&i| sizes[components.part(i)] > 1) {

@@ -72,7 +72,7 @@ pub fn recovery(
         return Ok(Recovery::Silent(why));
     }
     let (lambda, mut weights) = (problem.lambda(), problem.graph().weights().to_vec());
-    let mut search = Search { problem, partition, watch, start: None, heavy: 2.0, stopped: false };
+    let mut search = RecoverySearch { problem, partition, watch, start: None, heavy: 2.0, stopped: false };
     let found = search.run(grid, guess, width);
     problem.swap_weights(&mut weights);
     problem.set_lambda(lambda)?;
@@ -97,7 +97,7 @@ fn silent(problem: &Problem, partition: &Partition) -> Option<&'static str> {
     None
 }
 
-struct Search<'a> {
+struct RecoverySearch<'a> {
     problem: &'a mut Problem,
     partition: &'a Partition,
     watch: &'a mut dyn FnMut(&Record) -> Watch,
@@ -107,7 +107,7 @@ struct Search<'a> {
     stopped: bool,
 }
 
-impl Search<'_> {
+impl RecoverySearch<'_> {
     fn run(&mut self, grid: &[f64], guess: f64, width: f64) -> Result<Recovery> {
         let mut best = self.at(guess)?;
         let mut next = (best.lower * best.upper).sqrt();

@@ -4,13 +4,21 @@
 //! from the same point; their difference is the certified gap.
 
 mod clusters;
+mod correction;
+mod tail;
 
-use super::tail::Tail;
+use tail::Tail;
+
 use super::{Choice, Record, Settings, Solution, Status, Watch, iteration_cost};
 use crate::certificate::{self, Evidence, Kkt};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
+use crate::solve::tuning::{
+    BOUND_RESIDUAL, CHEAP_NUMBERS, CORRECTION_ITERATIONS, CORRECTION_PRODUCTS_MAX, CORRECTION_RESIDUAL, FAR_GAP,
+    FIRST_CORRECTION_ITERATION, SETTLED_WAIT_SHARE, SMALL_PARAMETERS, STIFFNESS_FIRST, STIFFNESS_GROWTH, STIFFNESS_MAX,
+};
+pub(super) use correction::corrected;
 
 /// A point of a method.
 pub struct Sight {
@@ -26,30 +34,6 @@ pub struct Sight {
     pub step_ratio: f64,
 }
 
-/// A correction of the flows is worth a try when the residual is within this factor of the tolerance ...
-const PROMISING: f64 = 100.0;
-/// ... and otherwise each time the number of iterations has doubled.
-const FIRST_CORRECTION: usize = 60;
-/// Where models no longer improve, the next one comes after this share of that.
-const SETTLED: f64 = 0.65;
-/// A correction costs about as much as so many iterations.
-const CORRECTION_COST: f64 = 500.0;
-/// Edges are stiffer than nodes in the first correction by this factor ...
-const STIFF: f64 = 1000.0;
-/// ... and in every further one by this: more exact, and more work ...
-const STIFFER: f64 = 4.0;
-/// ... up to here, where rounding begins to show.
-const STIFF_MAX: f64 = 1e4;
-/// A bound is computed when the residual is this many times the root of the tolerance.
-const NEAR: f64 = 100.0;
-/// Parameters of all nodes up to which a correction costs next to nothing.
-const SMALL: usize = 1000;
-/// Gaps this many times larger than allowed are far away.
-const FAR: f64 = 30.0;
-/// Most steps of conjugate gradients for one correction.
-const STEPS_MAX: usize = 2000;
-/// Numbers read by conjugate gradients that cost nobody's patience, whatever the iterations cost.
-const CHEAP: usize = 50_000_000;
 /// What sums of the size of the objective are off by, relatively.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
@@ -111,9 +95,9 @@ impl<'a> Judge<'a> {
             kkt_of_best: false,
             step_ratio: 1.0,
             history: Vec::new(),
-            promising: PROMISING * settings.tolerance,
-            next_correction: FIRST_CORRECTION,
-            stiff: STIFF,
+            promising: CORRECTION_RESIDUAL * settings.tolerance,
+            next_correction: FIRST_CORRECTION_ITERATION,
+            stiff: STIFFNESS_FIRST,
             warm: false,
             optimal: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
@@ -125,7 +109,7 @@ impl<'a> Judge<'a> {
 
     /// The start is the solution of a similar problem: where a correction is cheap, it may be all that is needed.
     pub fn expect_little(&mut self) {
-        self.warm = self.problem.loss().has_hessian() && self.problem.nodes() * self.problem.dim() <= SMALL;
+        self.warm = self.problem.loss().has_hessian() && self.problem.nodes() * self.problem.dim() <= SMALL_PARAMETERS;
     }
 
     /// The start is to be corrected before anything is iterated.
@@ -198,7 +182,7 @@ impl<'a> Judge<'a> {
         let residual = self.kkt.residual();
         let worthwhile = match problem.loss().has_hessian() {
             true if problem.loss().is_quadratic() => iteration > 0,
-            true => residual <= NEAR * self.settings.tolerance.sqrt() || self.history.len() % 8 == 7,
+            true => residual <= BOUND_RESIDUAL * self.settings.tolerance.sqrt() || self.history.len() % 8 == 7,
             false => residual <= self.promising,
         };
         let bound = worthwhile.then(|| evidence.bound()).flatten();
@@ -234,21 +218,21 @@ impl<'a> Judge<'a> {
         }
         let residual = self.kkt.residual();
         // Where flows prove nearly enough as they are, the iterations improve them faster.
-        let far = self.objective - self.raw_lower > FAR * self.allowed();
+        let far = self.objective - self.raw_lower > FAR_GAP * self.allowed();
         let near = residual <= self.promising.max(self.settings.tolerance);
         // Models that no longer improve wait for nothing but a proof.
         let settled = self.objective_before - self.objective <= self.allowed();
-        let waited = iteration as f64 >= if settled { SETTLED } else { 1.0 } * self.next_correction as f64;
+        let waited = iteration as f64 >= if settled { SETTLED_WAIT_SHARE } else { 1.0 } * self.next_correction as f64;
         let due = match self.proves {
             // Flows that prove something get better by themselves, unless that takes too long.
-            true => near && self.tail().is_some_and(|tail| tail > CORRECTION_COST),
+            true => near && self.tail().is_some_and(|tail| tail > CORRECTION_ITERATIONS),
             false => near || waited,
         };
         if last || std::mem::take(&mut self.warm) || (far && due) {
             self.correct_now(iteration, flow, sigma);
             let missing = self.gap_over_allowed().map_or(0.3, |missing| missing.powf(-0.5).clamp(0.1, 0.7));
             self.promising = residual * missing;
-            self.next_correction = 2 * iteration.max(FIRST_CORRECTION);
+            self.next_correction = 2 * iteration.max(FIRST_CORRECTION_ITERATION);
         }
     }
 
@@ -257,13 +241,13 @@ impl<'a> Judge<'a> {
             return;
         }
         let steps_max = steps_max(self.problem, iteration);
-        let (w, flow) = certificate::corrected(self.problem, self.w(), flow, sigma, self.stiff, steps_max);
+        let (w, flow) = corrected(self.problem, self.w(), flow, sigma, self.stiff, steps_max);
         let objective = self.problem.objective(&w);
         let gap = certificate::bound(self.problem, &w, &flow, objective);
         // Without a proof the linear systems were too hard; with one, harder ones make it better.
         self.stiff = match gap {
-            Some(_) => (STIFFER * self.stiff).min(STIFF_MAX),
-            None => (self.stiff / STIFFER).max(1.0),
+            Some(_) => (STIFFNESS_GROWTH * self.stiff).min(STIFFNESS_MAX),
+            None => (self.stiff / STIFFNESS_GROWTH).max(1.0),
         };
         if let Some(gap) = gap {
             self.offer_bound(&flow, objective - gap);
@@ -340,5 +324,5 @@ impl<'a> Judge<'a> {
 
 /// A correction may cost about as much as the iterations so far, and more where it is cheap.
 fn steps_max(problem: &Problem, iteration: usize) -> usize {
-    iteration.max(CHEAP / iteration_cost(problem).max(1)).clamp(150, STEPS_MAX)
+    iteration.max(CHEAP_NUMBERS / iteration_cost(problem).max(1)).clamp(150, CORRECTION_PRODUCTS_MAX)
 }

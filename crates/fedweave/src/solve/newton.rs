@@ -8,7 +8,9 @@ mod augmented;
 mod coupling;
 mod direct;
 mod fusion;
+mod judged;
 mod routing;
+mod softened;
 mod system;
 mod terms;
 
@@ -16,10 +18,11 @@ use crate::graph::Graph;
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::ordered_sum;
 use crate::penalty::Penalty;
-use augmented::{Augmented, Point};
-pub use coupling::elimination;
-pub use fusion::{Effort, averaged, minimise_fused};
+use augmented::{Augmented, AugmentedPoint};
+pub use fusion::{FusionEffort, averaged, minimise_fused};
+pub use judged::run;
 pub use routing::routed;
+pub use softened::run as run_softened;
 use system::System;
 pub use terms::{Losses, Terms, mean_curvature};
 
@@ -27,8 +30,8 @@ pub use terms::{Losses, Terms, mean_curvature};
 pub struct Newton<'a> {
     a: Augmented<'a>,
     system: System<'a>,
-    at: Point,
-    trial: Point,
+    at: AugmentedPoint,
+    trial: AugmentedPoint,
     /// Multipliers.
     u: Matrix,
     /// Center of the proximal term.
@@ -74,8 +77,8 @@ impl<'a> Newton<'a> {
         let curvature = mean_curvature(terms, graph.nodes(), |i| w.row(i));
         (a.sigma, a.delta) = (sigma, proximal * curvature);
         let system = System::new(&a, graph, worth, curvature);
-        let trial = Point::new(w.clone(), weight.len());
-        let (center, at) = (w.clone(), Point::new(w, weight.len()));
+        let trial = AugmentedPoint::new(w.clone(), weight.len());
+        let (center, at) = (w.clone(), AugmentedPoint::new(w, weight.len()));
         let mut newton =
             Newton { a, system, at, trial, u, center, steps: 0, evaluations: 0, curvature, reduction: REDUCTION };
         newton.a.evaluate(&mut newton.at, &newton.u, &newton.center);

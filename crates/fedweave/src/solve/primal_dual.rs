@@ -10,16 +10,21 @@
 //! the rounds. `eta = 1` and `rho = 1` give the method of the paper. The two phases only share rows of `2 w+ - w` (nodes to edges) and `u`
 //! (edges to nodes), so they can run in different processes.
 
+mod judged;
+pub(super) mod step_ratio;
+
 use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::judge::Sight;
-use super::layout::Layout;
+use crate::graph::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
 use crate::parallel::{ASLEEP, AWAKE, BLOCK, for_blocks_from, for_blocks2, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
+
+pub(super) use judged::run;
 
 /// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a [`Layout`]. The problem is
 /// borrowed or owned: `P` is `&Problem` or `Box<Problem>`.
@@ -97,6 +102,11 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         &self.w
     }
 
+    /// The same, writable: where to start.
+    pub fn placed_w_mut(&mut self) -> &mut Matrix {
+        &mut self.w
+    }
+
     /// Dual variables in their places.
     pub fn placed_u(&self) -> &Matrix {
         &self.u
@@ -124,21 +134,38 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
 
     /// The point as the judge wants it, with the flows `prox*(u + sigma D w)`.
     pub fn sight(&self) -> Sight {
+        let (layout, d) = (&self.layout, self.w.cols());
+        let (flow, y) = self.stepped_flows(&self.w);
+        let mut fused = vec![false; flow.rows()];
+        for (place, y) in y.chunks_exact(d).enumerate() {
+            fused[layout.edge[place] as usize] = flow.row(place) == y;
+        }
+        let (w, flow) = (self.w(), Layout::restore(&flow, &layout.edge));
+        Sight { w, flow, fused, sigma: self.sigma(), step_ratio: self.eta }
+    }
+
+    /// `prox*(u + sigma D w)` for models `w`, which need not be its own: flows in the domain of the conjugates.
+    pub fn flows_at(&self, w: &Matrix) -> Matrix {
+        if self.problem().lambda() == 0.0 {
+            return Matrix::zeros(self.u.rows(), self.u.cols());
+        }
+        let (flow, _) = self.stepped_flows(&Layout::place(w, &self.layout.node));
+        Layout::restore(&flow, &self.layout.edge)
+    }
+
+    /// In their places, `prox*(y)` and `y = u + sigma D w`.
+    fn stepped_flows(&self, w: &Matrix) -> (Matrix, Vec<f64>) {
         let problem: &Problem = self.problem.borrow();
         let (layout, d, sigma) = (&self.layout, problem.dim(), self.sigma());
         let (mut flow, mut y) = (self.u.clone(), vec![0.0; self.u.as_slice().len()]);
         for_blocks2(ASLEEP, flow.as_mut_slice(), &mut y, d, d, |start, flow, y| {
             let places = start..start + flow.len() / d;
-            layout.add_differences(start, sigma, &self.w, flow);
+            layout.add_differences(start, sigma, w, flow);
             y.copy_from_slice(flow);
             let (edges, weight) = (&layout.edge[places.clone()], &self.weight[places]);
             problem.penalty().prox_conjugate_rows(edges, weight, sigma, flow, &mut self.scratch.lock());
         });
-        let mut fused = vec![false; flow.rows()];
-        for (place, y) in y.chunks_exact(d).enumerate() {
-            fused[layout.edge[place] as usize] = flow.row(place) == y;
-        }
-        Sight { w: self.w(), flow: Layout::restore(&flow, &layout.edge), fused, sigma, step_ratio: self.eta }
+        (flow, y)
     }
 
     /// The ratio `eta` of primal to dual steps.
@@ -202,12 +229,26 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
                 true => loss.prox_rows(start, nodes, tau, prepared, w, &mut scratch.lock()),
                 false => loss.majorised_rows(start, nodes, tau, prepared, over, w, &mut scratch.lock()),
             }
-            for (w, o) in w.iter_mut().zip(over.iter_mut()) {
-                let (old, new) = (*o, *w);
-                *o = 2.0 * new - old;
-                *w = old + rho * (new - old);
-            }
+            overshoot(w, over, rho);
         });
+    }
+
+    /// In their places, the points `w_i - tau_i (D'u)_i` at which nodes take their proximal steps: the first half of
+    /// [`update_nodes`](PrimalDual::update_nodes), for nodes that keep their losses to themselves.
+    pub fn arguments(&self, out: &mut Matrix) {
+        out.copy_from(&self.w);
+        self.layout.add_divergence(0, |place| -self.tau[place], &self.u, out.as_mut_slice());
+    }
+
+    /// The second half, with the `answers` of the nodes in their places. A node without neighbours has nothing to overshoot.
+    pub fn take(&mut self, answers: &Matrix) {
+        let d = self.w.cols();
+        self.over.copy_from(&self.w);
+        self.w.copy_from(answers);
+        let rows = self.w.as_mut_slice().chunks_exact_mut(d).zip(self.over.as_mut_slice().chunks_exact_mut(d));
+        for ((w, over), &tau) in rows.zip(&self.tau) {
+            overshoot(w, over, if tau > 0.0 { self.rho } else { 1.0 });
+        }
     }
 
     /// Every edge moves along the difference of its ends, then back into the domain of the conjugate.
@@ -228,5 +269,15 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
             penalty.prox_conjugate_rows(edges, &weight[places], sigma, u, work);
             u.iter_mut().zip(before.iter()).for_each(|(u, b)| *u = b + rho * (*u - b));
         });
+    }
+}
+
+/// `over <- 2 w+ - w` and `w <- w + rho (w+ - w)`, where `w` holds `w+` and `over` the old `w`.
+#[inline(always)]
+fn overshoot(w: &mut [f64], over: &mut [f64], rho: f64) {
+    for (w, o) in w.iter_mut().zip(over.iter_mut()) {
+        let (old, new) = (*o, *w);
+        *o = 2.0 * new - old;
+        *w = old + rho * (new - old);
     }
 }

@@ -79,7 +79,9 @@ fn pdmm_as_printed_needs_all_variables() {
         reach(&g.name, &g.problem, g.objective, &mut Pdmm::new(&g.problem, all).unwrap(), 5000, 1e-7);
         let mut some = Pdmm::new(&g.problem, printed).unwrap();
         let mut corrected = Pdmm::new(&g.problem, PdmmOptions::default()).unwrap();
-        let end = |m: &mut Pdmm| run_rounds(m, 6000, 6000, &mut |w| g.problem.objective(w) - g.objective).last().value;
+        let end = |m: &mut Pdmm<&Problem>| {
+            run_rounds(m, 6000, 6000, &mut |w| g.problem.objective(w) - g.objective).last().value
+        };
         let (stalled, reached) = (end(&mut some), end(&mut corrected));
         assert!(stalled > 1e-5 && reached < 1e-8, "{}: {stalled:e} against {reached:e}", g.name);
     }
@@ -91,7 +93,7 @@ fn pdmm_may_stop_sending_fused_pairs() {
         let options = PdmmOptions { subset: Subset::ALL, ..PdmmOptions::default() };
         let mut full = Pdmm::new(&g.problem, options).unwrap();
         let mut short = Pdmm::new(&g.problem, PdmmOptions { cease_after: Some(300), ..options }).unwrap();
-        let run = |m: &mut Pdmm| *run_rounds(m, 1500, 1500, &mut |w| g.problem.objective(w)).last();
+        let run = |m: &mut Pdmm<&Problem>| *run_rounds(m, 1500, 1500, &mut |w| g.problem.objective(w)).last();
         let (full, ended) = (run(&mut full), run(&mut short));
         assert!(
             short.ceased() > 0 && ended.bytes < 9 * full.bytes / 10,

@@ -8,7 +8,7 @@ use crate::matrix::{axpy, dot, norm2};
 const TRACE: f64 = 1e-9;
 
 /// The objective of one fit.
-pub struct Problem<'a> {
+pub struct LogisticProblem<'a> {
     sample: &'a Sample<'a>,
     c: f64,
     intercept: bool,
@@ -30,10 +30,10 @@ pub struct Iterate {
     row: Vec<f64>,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> LogisticProblem<'a> {
     pub fn new(options: &LogisticOptions, sample: &'a Sample<'a>) -> Self {
         let total = sample.total_weight();
-        Problem {
+        LogisticProblem {
             sample,
             c: options.c,
             intercept: options.intercept,

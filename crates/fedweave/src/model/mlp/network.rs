@@ -55,7 +55,7 @@ impl Activation {
 
 /// Sizes and activation of the layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
+pub struct Layers {
     /// Features, units of the hidden layers, outputs.
     pub sizes: Vec<usize>,
     /// What hidden layers apply to their sums.
@@ -76,12 +76,12 @@ pub struct Pass<T> {
 /// Rows that are predicted together.
 const BLOCK: usize = 256;
 
-impl Network {
+impl Layers {
     pub(super) fn new(features: usize, hidden: &[usize], task: Task, activation: Activation) -> Self {
         let mut sizes = vec![features];
         sizes.extend_from_slice(hidden);
         sizes.push(task.outputs());
-        Network { sizes, activation, softmax: task != Task::Regression }
+        Layers { sizes, activation, softmax: task != Task::Regression }
     }
 
     /// Number of features.

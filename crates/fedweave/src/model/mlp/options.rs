@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Activation, Optimiser};
-use crate::model::options::{Limit, Options, count, not_negative, positive, share, switch};
+use crate::model::options::{Limit, ModelOptions, count, not_negative, positive, share, switch};
 
 /// Options of `mlp`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ impl Default for MlpOptions {
     }
 }
 
-impl Options for MlpOptions {
+impl ModelOptions for MlpOptions {
     fn values(&self) -> Vec<(&'static str, String)> {
         let units: Vec<String> = self.hidden.iter().map(usize::to_string).collect();
         let hidden = if units.is_empty() { "none".into() } else { units.join("x") };

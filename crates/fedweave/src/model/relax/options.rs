@@ -21,7 +21,7 @@ pub struct RelaxOptions {
     /// the paper.
     pub distil: usize,
     /// The models before the first round. Default local.
-    pub start: Start,
+    pub start: RelaxStart,
     /// Everything random follows from it.
     pub seed: u64,
 }
@@ -34,7 +34,7 @@ impl Default for RelaxOptions {
             judged_on: JudgedOn::Neighbours,
             weighting: Weighting::Means,
             distil: 0,
-            start: Start::Local,
+            start: RelaxStart::Local,
             seed: 0,
         }
     }
@@ -52,7 +52,7 @@ pub enum Weighting {
 
 /// The models before the first round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Start {
+pub enum RelaxStart {
     /// Fitted to the node's own rows.
     #[default]
     Local,

@@ -34,7 +34,7 @@ fn linear_models_agree_with_the_solver_on_public_data() {
     for judged_on in [JudgedOn::Neighbours, JudgedOn::Both] {
         for order in [Order::Together, Order::InTurn] {
             let options =
-                RelaxOptions { lambda: 0.3, order, judged_on, start: Start::Blank, ..RelaxOptions::default() };
+                RelaxOptions { lambda: 0.3, order, judged_on, start: RelaxStart::Blank, ..RelaxOptions::default() };
             let specs = spec("linear intercept=false");
             let mut ours =
                 Relax::new(&made.graph, &made.data, Task::Regression, &specs, public.clone(), options).unwrap();

@@ -3,7 +3,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::split::{Cut, Sides, scan};
+use super::split::{Sides, SplitCut, scan};
 use super::work::TreeWork;
 use super::{LEAF, Node, Tree, TreeOptions};
 use crate::matrix::Rows;
@@ -79,7 +79,7 @@ impl TreeWork {
         rows: usize,
         whole: f64,
         rng: &mut impl Rng,
-    ) -> Option<Cut> {
+    ) -> Option<SplitCut> {
         let (len, least) = (node.end - node.start, options.min_weight_leaf * whole);
         let too_deep = options.max_depth.0.is_some_and(|depth| node.depth >= depth);
         let too_few = len < options.min_samples_split.max(2 * options.min_samples_leaf);
@@ -101,10 +101,17 @@ impl TreeWork {
 
     /// Looks at the features in order, or at as many as asked for in an order drawn for this node; more, if those have
     /// only one value here.
-    fn search(&mut self, options: &TreeOptions, node: Pending, rows: usize, sides: Sides, rng: &mut impl Rng) -> Cut {
+    fn search(
+        &mut self,
+        options: &TreeOptions,
+        node: Pending,
+        rows: usize,
+        sides: Sides,
+        rng: &mut impl Rng,
+    ) -> SplitCut {
         let d = self.columns.len();
         let wanted = options.max_features.of(d);
-        let (mut best, mut constant) = (Cut::NONE, 0);
+        let (mut best, mut constant) = (SplitCut::NONE, 0);
         for looked in 0..d {
             if looked >= wanted && looked > constant {
                 break;
@@ -130,7 +137,7 @@ impl TreeWork {
         &mut self,
         options: &TreeOptions,
         node: Pending,
-        cut: Cut,
+        cut: SplitCut,
         rows: usize,
         at: usize,
         x: Rows,

@@ -17,7 +17,7 @@ pub struct Sides {
 
 /// A cut: the gain is `over / under`.
 #[derive(Debug, Clone, Copy)]
-pub struct Cut {
+pub struct SplitCut {
     /// The column.
     pub feature: usize,
     /// Rows of the first part.
@@ -32,9 +32,9 @@ const TIE: f64 = 1.0 + 1e-10;
 /// Gains below this share of the square of the node's weight are zero, up to rounding; targets are of size one.
 const NOISE: f64 = 1e-26;
 
-impl Cut {
+impl SplitCut {
     /// Worse than any cut.
-    pub const NONE: Cut = Cut { feature: usize::MAX, len: 0, over: -1.0, under: 1.0 };
+    pub const NONE: SplitCut = SplitCut { feature: usize::MAX, len: 0, over: -1.0, under: 1.0 };
 
     /// Whether any cut was found.
     pub fn found(&self) -> bool {
@@ -57,7 +57,7 @@ pub fn scan<const K: usize>(
     total: &[f64],
     sides: Sides,
     left: &mut [f64],
-    best: &mut Cut,
+    best: &mut SplitCut,
 ) {
     let outputs = known::<K>(total.len() - 1);
     let mut fixed = [0.0; K];
@@ -85,7 +85,7 @@ pub fn scan<const K: usize>(
         let under = weight * rest;
         let better = over * cut.under > (cut.over * TIE + floor * cut.under) * under;
         if better && under > 0.0 && weight >= sides.weight && rest >= sides.weight {
-            cut = Cut { feature, len: i + 1, over, under };
+            cut = SplitCut { feature, len: i + 1, over, under };
         }
     }
     *best = cut;

@@ -1,34 +1,22 @@
 //! What the judge makes of nodes that seem to be fused: better models, and flows that prove them.
 
-use super::super::newton::{Effort, averaged, minimise_fused, routed};
+use super::super::newton::{FusionEffort, averaged, minimise_fused, routed};
 use super::super::{Start, Status};
 use super::{Judge, ROUNDING, Sight};
 use crate::certificate::{self, Evidence};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
+use crate::solve::tuning::{
+    CARRIED_REDUCTION_MIN, FUSION_EFFORT, FUSION_ITERATIONS, FUSION_REDUCTION_MIN, FUSION_TOLERANCE_SHARE,
+    LOOKS_BEFORE_FUSION, NEARLY_GAP, RIPE_IMPROVEMENT,
+};
 
-/// Looks before any fused problem where flows prove nothing, and how many times fewer models it must have.
-const EARLY: usize = 2;
-const FEWER: f64 = 4.0;
-/// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
-/// tail is left to the iterations.
-const FUSED_COST: (f64, f64) = (20.0, 800.0);
-/// As long as nothing is known about the tail, gaps at most so many times too large are left to the iterations.
-const NEARLY: f64 = 20.0;
-/// It may cost as much as this many iterations and this share of those done.
-const FUSED_EFFORT: (f64, f64) = (20.0, 0.05);
-/// Improvements of the lower bound, in units of what is allowed, below which a fused problem is worth its time.
-const RIPE: f64 = 2.0;
 /// Who asks for less than this accuracy has no use for the last digits of models.
 const POLISHED: f64 = 1e-8;
 /// Models nearer than this, relatively, are equal: what is left of their difference is rounding.
 const EQUAL: f64 = 1e-9;
-/// Clusters of a similar problem are tried first if they are this many times fewer than the nodes.
-const MANY_FEWER: usize = 16;
 /// If they are the right ones, so many Newton steps show it.
 const CARRIED_STEPS: usize = 5;
-/// Fused problems are solved to this share of the tolerance.
-const FUSED_SHARE: f64 = 0.03;
 
 impl Judge<'_> {
     /// Replaces the models by their means over fused nodes where that is better: iterates tremble inside clusters, and norms
@@ -73,18 +61,18 @@ impl Judge<'_> {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
         let Some(partition) = &self.fused else { return };
         let share = partition.len() as f64 / self.problem.nodes() as f64;
-        let worth = FUSED_COST.0 + FUSED_COST.1 * share;
+        let worth = FUSION_ITERATIONS.0 + FUSION_ITERATIONS.1 * share;
         let missing = self.gap_over_allowed().unwrap_or(f64::INFINITY);
-        let still = self.steady || self.lower - improved <= RIPE * self.allowed();
+        let still = self.steady || self.lower - improved <= RIPE_IMPROVEMENT * self.allowed();
         let ripe = match self.lower > f64::NEG_INFINITY {
-            true => still && self.tail().map_or(missing > NEARLY, |tail| tail > worth),
-            false => self.history.len() >= EARLY && share <= 1.0 / FEWER,
+            true => still && self.tail().map_or(missing > NEARLY_GAP, |tail| tail > worth),
+            false => self.history.len() >= LOOKS_BEFORE_FUSION && share <= 1.0 / FUSION_REDUCTION_MIN,
         };
         if !(ripe || self.warm) || missing <= 1.0 {
             return;
         }
-        let effort = Effort::iterations(FUSED_EFFORT.0 + FUSED_EFFORT.1 * iteration as f64);
-        let w = minimise_fused(self.problem, self.w(), partition, FUSED_SHARE * self.allowed(), effort);
+        let effort = FusionEffort::iterations(FUSION_EFFORT.0 + FUSION_EFFORT.1 * iteration as f64);
+        let w = minimise_fused(self.problem, self.w(), partition, FUSION_TOLERANCE_SHARE * self.allowed(), effort);
         let objective = self.problem.objective(&w);
         if objective < self.objective {
             self.kkt = certificate::kkt(self.problem, &w, flow, objective);
@@ -112,9 +100,11 @@ impl Judge<'_> {
     /// Are the clusters of the start the right ones? Then nothing needs to be iterated.
     pub fn carry_over(&mut self, start: &Start) -> Option<Status> {
         let problem = self.problem;
-        let partition = start.clusters.as_ref().filter(|p| self.fuses && p.len() * MANY_FEWER <= problem.nodes())?;
-        let decrease_min = FUSED_SHARE * self.settings.tolerance * problem.objective(&start.w).abs().max(1.0);
-        let effort = Effort { iterations: FUSED_EFFORT.0, steps: CARRIED_STEPS };
+        let partition =
+            start.clusters.as_ref().filter(|p| self.fuses && p.len() * CARRIED_REDUCTION_MIN <= problem.nodes())?;
+        let decrease_min =
+            FUSION_TOLERANCE_SHARE * self.settings.tolerance * problem.objective(&start.w).abs().max(1.0);
+        let effort = FusionEffort { iterations: FUSION_EFFORT.0, steps: CARRIED_STEPS };
         let w = minimise_fused(problem, &start.w, partition, decrease_min, effort);
         let objective = problem.objective(&w);
         self.offer(w.clone(), objective);
@@ -130,7 +120,8 @@ impl Judge<'_> {
     pub(super) fn polish(&mut self) {
         if let Some(partition) = self.fused.take().filter(|_| self.settings.tolerance <= POLISHED) {
             let smallest = f64::EPSILON * self.objective.abs();
-            let w = minimise_fused(self.problem, self.w(), &partition, smallest, Effort::iterations(f64::INFINITY));
+            let w =
+                minimise_fused(self.problem, self.w(), &partition, smallest, FusionEffort::iterations(f64::INFINITY));
             let objective = self.problem.objective(&w);
             // Among points that differ by rounding alone, the one where Newton's method ended is best.
             if objective <= self.objective + ROUNDING * self.objective.abs() {

@@ -9,11 +9,11 @@
 
 use super::terms::Terms;
 use crate::graph::Graph;
+use crate::graph::layout::Layout;
 use crate::matrix::Matrix;
 use crate::parallel::sum_over_blocks;
 use crate::penalty::Penalty;
 use crate::scratch::Scratch;
-use crate::solve::layout::Layout;
 
 /// What does not change while `psi` is minimised.
 pub struct Augmented<'a> {
@@ -31,7 +31,7 @@ pub struct Augmented<'a> {
 }
 
 /// `psi` at a point, with its gradient and all that its Hessian needs.
-pub struct Point {
+pub struct AugmentedPoint {
     pub w: Matrix,
     pub y: Matrix,
     pub flow: Matrix,
@@ -39,11 +39,11 @@ pub struct Point {
     pub value: f64,
 }
 
-impl Point {
+impl AugmentedPoint {
     pub fn new(w: Matrix, edges: usize) -> Self {
         let (n, d) = (w.rows(), w.cols());
         let (y, flow) = (Matrix::zeros(edges, d), Matrix::zeros(edges, d));
-        Point { w, y, flow, gradient: Matrix::zeros(n, d), value: f64::INFINITY }
+        AugmentedPoint { w, y, flow, gradient: Matrix::zeros(n, d), value: f64::INFINITY }
     }
 }
 
@@ -55,12 +55,12 @@ impl<'a> Augmented<'a> {
     }
 
     /// `sigma` times the mean eigenvalue of the Jacobian of an edge.
-    pub fn stiffness(&self, point: &Point, e: usize) -> f64 {
+    pub fn stiffness(&self, point: &AugmentedPoint, e: usize) -> f64 {
         self.sigma * self.penalty.stiffness(self.layout.edge[e] as usize, self.weight[e], self.sigma, point.y.row(e))
     }
 
     /// Fills in everything that belongs to `point.w`.
-    pub fn evaluate(&self, point: &mut Point, u: &Matrix, center: &Matrix) {
+    pub fn evaluate(&self, point: &mut AugmentedPoint, u: &Matrix, center: &Matrix) {
         let paid = self.evaluate_edges(&point.w, u, &mut point.y, &mut point.flow);
         point.value = paid + self.evaluate_nodes(&point.w, center, &point.flow, &mut point.gradient);
     }

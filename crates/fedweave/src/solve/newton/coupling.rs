@@ -4,21 +4,9 @@
 
 use std::sync::Arc;
 
-use super::system::{FILL_MAX, product_cost};
 use crate::graph::Graph;
-use crate::linalg::sparse::{Budget, Elimination};
+use crate::linalg::sparse::{Elimination, laplacian_elimination};
 use crate::matrix::Matrix;
-
-/// What a factorisation and a solution may cost, in products with the matrix of the system.
-const FACTOR_WORTH: f64 = 100.0;
-const SOLVE_WORTH: f64 = 8.0;
-
-/// Plans the elimination of a matrix with a number for every node and edge; `None` if the factor would fill up.
-pub fn elimination(graph: &Graph, d: usize) -> Option<Elimination> {
-    let product = product_cost(graph, d);
-    let fill = (SOLVE_WORTH * product / (4.0 * d as f64)).min(FILL_MAX);
-    Elimination::plan(graph, 1, Budget { flops: FACTOR_WORTH * product, fill })
-}
 
 /// The plan and the numbers of the factor. Places are the nodes of the graph.
 pub struct Coupling<'a> {
@@ -33,10 +21,10 @@ pub struct Coupling<'a> {
 impl<'a> Coupling<'a> {
     /// `None` if the factor would fill up.
     pub fn plan(graph: &'a Graph, d: usize) -> Option<Self> {
-        Some(Self::planned(graph, d, Arc::new(elimination(graph, d)?)))
+        Some(Self::planned(graph, d, Arc::new(laplacian_elimination(graph, d)?)))
     }
 
-    /// With an [`elimination`] of the same graph.
+    /// With a [`laplacian_elimination`] of the same graph.
     pub fn planned(graph: &'a Graph, d: usize, elimination: Arc<Elimination>) -> Self {
         let columns = vec![0.0; graph.nodes() * d];
         Coupling { graph, entries: Vec::new(), elimination, values: Vec::new(), columns }

@@ -1,16 +1,12 @@
 //! The Newton system by a sparse Cholesky factor: unbeatable on chains, trees and other graphs that hardly fill up.
 
-use super::augmented::{Augmented, Point};
-use super::system::{FILL_MAX, product_cost};
+use super::augmented::{Augmented, AugmentedPoint};
 use crate::graph::Graph;
 use crate::linalg::cholesky::{packed_len, unpack};
-use crate::linalg::sparse::{Budget, Elimination};
+use crate::linalg::sparse::{Budget, Elimination, FILL_MAX, product_cost};
 use crate::matrix::axpy;
 use crate::parallel::for_blocks;
-
-/// Systems larger than this with more than so many edges per node are not even planned: planning costs more than it brings.
-const SMALL: f64 = 2e4;
-const DENSE: f64 = 2.2;
+use crate::solve::tuning::{PLANNED_EDGES_PER_NODE, PLANNED_SIZE};
 
 /// The plan and the numbers of a factorisation. Places are the nodes of the graph.
 pub struct Direct<'a> {
@@ -28,7 +24,7 @@ impl<'a> Direct<'a> {
     /// `None` if a factorisation costs more than `worth` steps of conjugate gradients.
     pub fn plan(graph: &'a Graph, d: usize, worth: f64) -> Option<Self> {
         let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
-        if n * size > SMALL && edges > DENSE * n {
+        if n * size > PLANNED_SIZE && edges > PLANNED_EDGES_PER_NODE * n {
             return None;
         }
         let budget = Budget { flops: worth * product_cost(graph, d), fill: FILL_MAX };
@@ -57,7 +53,7 @@ impl<'a> Direct<'a> {
     pub fn solve(
         &mut self,
         a: &Augmented,
-        point: &Point,
+        point: &AugmentedPoint,
         hessian_at: &[usize],
         hessian: &[f64],
         x: &mut [f64],
@@ -73,7 +69,7 @@ impl<'a> Direct<'a> {
         x.iter().all(|x| x.is_finite())
     }
 
-    fn fill_edges(&mut self, a: &Augmented, point: &Point) {
+    fn fill_edges(&mut self, a: &Augmented, point: &AugmentedPoint) {
         let (d, sigma) = (a.terms.dim(), a.sigma);
         for_blocks(&mut self.stiff, d * d, |start, blocks| {
             let mut work = a.scratch.lock();

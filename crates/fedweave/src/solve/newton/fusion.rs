@@ -11,9 +11,8 @@ use crate::graph::Graph;
 use crate::graph::partition::Partition;
 use crate::matrix::{Matrix, axpy};
 use crate::problem::Problem;
+use crate::solve::tuning::FUSION_FACTOR_WORTH;
 
-/// What a factorisation is worth, in products with the matrix: systems are not solved to many digits.
-const WORTH: f64 = 30.0;
 /// The augmented Lagrangian replaces a norm by a parabola nearer to zero than `weight / sigma`: so much nearer than the
 /// differences it meets.
 const SHARP: f64 = 1e3;
@@ -23,17 +22,17 @@ const MERGES_MAX: usize = 3;
 
 /// How much work a fused problem is worth.
 #[derive(Debug, Clone, Copy)]
-pub struct Effort {
+pub struct FusionEffort {
     /// In iterations of the whole problem.
     pub iterations: f64,
     /// Newton steps for the same flows.
     pub steps: usize,
 }
 
-impl Effort {
+impl FusionEffort {
     /// So many iterations of the whole problem.
     pub fn iterations(iterations: f64) -> Self {
-        Effort { iterations, steps: 30 }
+        FusionEffort { iterations, steps: 30 }
     }
 }
 
@@ -44,7 +43,7 @@ pub fn minimise_fused(
     w: &Matrix,
     partition: &Partition,
     decrease_min: f64,
-    effort: Effort,
+    effort: FusionEffort,
 ) -> Matrix {
     let (mut w, mut partition) = (means(w, partition), partition.clone());
     for _ in 0..=MERGES_MAX {
@@ -66,14 +65,15 @@ fn minimise_parts(
     start: Matrix,
     partition: &Partition,
     decrease_min: f64,
-    effort: Effort,
+    effort: FusionEffort,
 ) -> (Matrix, Partition) {
     let reduced = quotient(problem, partition);
     let members = Members::of(partition, problem.nodes());
     let terms = Fused::new(problem.loss(), &members, &start);
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), problem.dim());
-    let mut newton = Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), WORTH, start, u, sigma, 0.0);
+    let mut newton =
+        Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), FUSION_FACTOR_WORTH, start, u, sigma, 0.0);
     let work_max = (effort.iterations * problem.nodes() as f64 / partition.len() as f64) as usize;
     // The flows that belong to the differences at the start, then those at what these lead to.
     for _ in 0..2 {

@@ -2,22 +2,14 @@
 //! cheap, otherwise by conjugate gradients preconditioned with the diagonal blocks or, where edges are stiffer than nodes,
 //! with the whole network seen from far away.
 
-use super::augmented::{Augmented, Point};
+use super::augmented::{Augmented, AugmentedPoint};
 use super::coupling::Coupling;
 use super::direct::Direct;
 use crate::graph::Graph;
 use crate::linalg::cholesky::{self, INVERSE_MAX, packed_len};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::{arena, for_blocks, for_pieces, sum_over_blocks};
-
-/// Entries of a sparse factor at most.
-pub const FILL_MAX: f64 = 4e7;
-
-/// Operations of a product with the matrix.
-pub fn product_cost(graph: &Graph, d: usize) -> f64 {
-    let (n, edges, size) = (graph.nodes() as f64, graph.edges() as f64, d as f64);
-    2.0 * n * size * size + 16.0 * edges * size
-}
+use crate::solve::tuning::COUPLED_STIFFNESS;
 
 /// `out <- (H + shift)^-1`, all entries.
 fn invert(a: &Augmented, place: usize, hessian: &[f64], shift: f64, out: &mut [f64]) {
@@ -62,8 +54,6 @@ enum Planned<T> {
     Known(Option<T>),
 }
 
-/// Edges this much stiffer than nodes ask for the [`Coupling`].
-const STIFF: f64 = 30.0;
 /// Residuals down to this, relatively, are within reach of a product that follows from the last one.
 const ROUGH: f64 = 1e-6;
 
@@ -118,7 +108,7 @@ impl<'a> System<'a> {
     }
 
     /// The matrix at a point.
-    pub fn set(&mut self, a: &Augmented, point: &Point) {
+    pub fn set(&mut self, a: &Augmented, point: &AugmentedPoint) {
         if !(self.fresh && a.terms.is_quadratic()) {
             for_pieces(&self.hessian_at, &mut self.hessian, |place, out| {
                 a.terms.hessian(place, point.w.row(place), out, &mut a.scratch.lock());
@@ -145,9 +135,9 @@ impl<'a> System<'a> {
     }
 
     /// Factors the preconditioner for stiff edges; false if edges are soft or it would cost too much.
-    fn set_coupling(&mut self, a: &Augmented, point: &Point) -> bool {
+    fn set_coupling(&mut self, a: &Augmented, point: &AugmentedPoint) -> bool {
         let mean_shift = self.shift.iter().sum::<f64>() / self.shift.len().max(1) as f64;
-        if mean_shift < STIFF * self.curvature {
+        if mean_shift < COUPLED_STIFFNESS * self.curvature {
             return false;
         }
         if let Planned::Unknown = self.coupling {
@@ -159,7 +149,7 @@ impl<'a> System<'a> {
     }
 
     /// The edges' share of the diagonal.
-    fn set_shift(&mut self, a: &Augmented, point: &Point) {
+    fn set_shift(&mut self, a: &Augmented, point: &AugmentedPoint) {
         let at =
             |place: usize| a.layout.at_node(place).iter().map(|end| a.stiffness(point, end.edge as usize)).sum::<f64>();
         for_blocks(&mut self.shift, 1, |start, shift| {
@@ -171,7 +161,7 @@ impl<'a> System<'a> {
     }
 
     /// `flow <- sigma J D v`.
-    fn edge_product(a: &Augmented, point: &Point, v: &Matrix, flow: &mut Matrix) {
+    fn edge_product(a: &Augmented, point: &AugmentedPoint, v: &Matrix, flow: &mut Matrix) {
         let (d, sigma) = (a.terms.dim(), a.sigma);
         for_blocks(flow.as_mut_slice(), d, |start, rows| {
             let places = start..start + rows.len() / d;
@@ -189,14 +179,14 @@ impl<'a> System<'a> {
     }
 
     /// `sigma J D x` for the solution `x`: what it adds to the flows.
-    pub fn flow_of_solution(&self, a: &Augmented, point: &Point) -> Matrix {
+    pub fn flow_of_solution(&self, a: &Augmented, point: &AugmentedPoint) -> Matrix {
         let mut flow = Matrix::zeros(a.weight.len(), a.terms.dim());
         Self::edge_product(a, point, &self.x, &mut flow);
         flow
     }
 
     /// `product <- (H + delta + sigma D' J D) p`; returns `p'product`. `known` tells that `M p` is, and with it `H p`.
-    fn multiply(&mut self, a: &Augmented, point: &Point, known: bool) -> f64 {
+    fn multiply(&mut self, a: &Augmented, point: &AugmentedPoint, known: bool) -> f64 {
         self.products += 1;
         Self::edge_product(a, point, &self.p, &mut self.flow);
         let (d, p, flow) = (a.terms.dim(), &self.p, &self.flow);
@@ -252,7 +242,7 @@ impl<'a> System<'a> {
 
     /// Solves for `x` with right-hand side `-gradient` until the residual is `reduction` times that; false if it ran out
     /// of steps or the matrix is singular.
-    pub fn solve(&mut self, a: &Augmented, point: &Point, reduction: f64, steps_max: usize) -> bool {
+    pub fn solve(&mut self, a: &Augmented, point: &AugmentedPoint, reduction: f64, steps_max: usize) -> bool {
         if let Some(direct) = &mut self.direct {
             return direct.solve(a, point, &self.hessian_at, &self.hessian, self.x.as_mut_slice());
         }

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use crate::graph::partition::Partition;
 use crate::linalg::cholesky::{self, packed_len};
-use crate::loss::Loss;
+use crate::loss::{Loss, SecondOrder};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::scratch::Scratch;
 
-/// Smooth functions, one at every place. The functions are those of [`Loss`].
+/// Smooth functions, one at every place. The functions are those of [`Loss`] and [`SecondOrder`].
 pub trait Terms: Sync {
     fn dim(&self) -> usize;
     fn work_len(&self) -> usize;
@@ -44,55 +44,69 @@ pub fn mean_curvature<'w>(terms: &dyn Terms, places: usize, w: impl Fn(usize) ->
 }
 
 /// The losses of the nodes.
-pub struct Losses<'a>(pub &'a dyn Loss);
+pub struct Losses<'a> {
+    loss: &'a dyn Loss,
+    second: &'a dyn SecondOrder,
+}
+
+impl<'a> Losses<'a> {
+    /// Panics if no Hessians are known: whoever chooses a second-order method asks first.
+    pub fn of(loss: &'a dyn Loss) -> Self {
+        Losses { loss, second: hessians(loss) }
+    }
+}
+
+fn hessians(loss: &dyn Loss) -> &dyn SecondOrder {
+    loss.second_order().expect("second-order methods are chosen for losses with Hessians")
+}
 
 impl Terms for Losses<'_> {
     fn dim(&self) -> usize {
-        self.0.dim()
+        self.loss.dim()
     }
 
     fn work_len(&self) -> usize {
-        self.0.work_len()
+        self.loss.work_len()
     }
 
     fn cost(&self) -> usize {
-        self.0.cost()
+        self.loss.cost()
     }
 
     fn is_quadratic(&self) -> bool {
-        self.0.is_quadratic()
+        self.second.is_constant()
     }
 
     fn value_and_gradient(&self, place: usize, w: &[f64], out: &mut [f64]) -> f64 {
-        self.0.value_and_gradient(place, w, out)
+        self.loss.value_and_gradient(place, w, out)
     }
 
     fn hessian_len(&self, place: usize) -> usize {
-        self.0.hessian_len(place)
+        self.second.hessian_len(place)
     }
 
     fn hessian(&self, place: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.0.hessian(place, w, out, work);
+        self.second.hessian(place, w, out, work);
     }
 
     fn hessian_product(&self, place: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
-        self.0.hessian_product(place, hessian, v, out);
+        self.second.hessian_product(place, hessian, v, out);
     }
 
     fn add_hessian(&self, place: usize, hessian: &[f64], sum: &mut [f64]) {
-        self.0.add_hessian(place, hessian, sum);
+        self.second.add_hessian(place, hessian, sum);
     }
 
     fn factor_len(&self, place: usize) -> usize {
-        self.0.factor_len(place)
+        self.second.factor_len(place)
     }
 
     fn factor(&self, place: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]) {
-        self.0.factor(place, hessian, shift, out, work);
+        self.second.factor(place, hessian, shift, out, work);
     }
 
     fn factor_solve(&self, place: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
-        self.0.factor_solve(place, shift, factor, b, work);
+        self.second.factor_solve(place, shift, factor, b, work);
     }
 }
 
@@ -128,6 +142,7 @@ impl Members {
 /// Losses of fused nodes, added up: `w -> sum_{i in part} L_i(w)`.
 pub struct Fused<'a> {
     loss: &'a dyn Loss,
+    second: &'a dyn SecondOrder,
     members: &'a Members,
     /// For quadratic losses: value, gradient and Hessian at `center`, so that nobody has to visit the members again.
     expansion: Option<Expansion>,
@@ -146,17 +161,17 @@ const CHUNK: usize = 256;
 impl<'a> Fused<'a> {
     pub fn new(loss: &'a dyn Loss, members: &'a Members, center: &Matrix) -> Self {
         let expansion = loss.is_quadratic().then(|| Expansion::new(loss, members, center));
-        Fused { loss, members, expansion }
+        Fused { loss, second: hessians(loss), members, expansion }
     }
 }
 
 impl Expansion {
     fn new(loss: &dyn Loss, members: &Members, center: &Matrix) -> Self {
-        let (d, parts) = (loss.dim(), members.parts());
+        let (d, parts, second) = (loss.dim(), members.parts(), hessians(loss));
         let packed = packed_len(d);
         let tasks: Vec<(usize, &[u32])> =
             (0..parts).flat_map(|p| members.of_part(p).chunks(CHUNK).map(move |chunk| (p, chunk))).collect();
-        let len_max = |nodes: &[u32]| nodes.iter().map(|&i| loss.hessian_len(i as usize)).max().unwrap_or(0);
+        let len_max = |nodes: &[u32]| nodes.iter().map(|&i| second.hessian_len(i as usize)).max().unwrap_or(0);
         let scratch = Scratch::new(loss.work_len() + d + len_max(&members.nodes));
         let sum = |&(part, nodes): &(usize, &[u32])| {
             let (mut value, mut sum, mut work) = (0.0, vec![0.0; d + packed], scratch.lock());
@@ -166,9 +181,9 @@ impl Expansion {
                 let i = i as usize;
                 value += loss.value_and_gradient(i, center.row(part), g);
                 axpy(1.0, g, gradient);
-                let (own, work) = work.split_at_mut(loss.hessian_len(i));
-                loss.hessian(i, center.row(part), own, work);
-                loss.add_hessian(i, own, hessian);
+                let (own, work) = work.split_at_mut(second.hessian_len(i));
+                second.hessian(i, center.row(part), own, work);
+                second.add_hessian(i, own, hessian);
             }
             (value, sum)
         };
@@ -208,7 +223,7 @@ impl Terms for Fused<'_> {
     }
 
     fn work_len(&self) -> usize {
-        let len = |i: &u32| self.loss.hessian_len(*i as usize);
+        let len = |i: &u32| self.second.hessian_len(*i as usize);
         self.loss.work_len() + self.members.nodes.iter().map(len).max().unwrap_or(0)
     }
 
@@ -246,9 +261,9 @@ impl Terms for Fused<'_> {
         }
         out.fill(0.0);
         for &i in self.members.of_part(place) {
-            let (own, work) = work.split_at_mut(self.loss.hessian_len(i as usize));
-            self.loss.hessian(i as usize, w, own, work);
-            self.loss.add_hessian(i as usize, own, out);
+            let (own, work) = work.split_at_mut(self.second.hessian_len(i as usize));
+            self.second.hessian(i as usize, w, own, work);
+            self.second.add_hessian(i as usize, own, out);
         }
     }
 

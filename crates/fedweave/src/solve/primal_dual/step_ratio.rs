@@ -7,9 +7,9 @@
 
 use std::borrow::Borrow;
 
-use super::PrimalDual;
-use super::primal_dual::Snapshot;
+use super::{PrimalDual, Snapshot};
 use crate::problem::Problem;
+use crate::solve::tuning::FIRST_RATIO_ITERATION;
 
 pub struct StepRatio {
     last: Snapshot,
@@ -17,15 +17,9 @@ pub struct StepRatio {
     worthwhile: f64,
 }
 
-const FIRST_CHANGE: usize = 10;
-/// A change by less than this factor is not worth new factors ...
-pub const WORTHWHILE: f64 = 1.2;
-/// ... where the ratio is one that served a similar problem well, this one.
-pub const WORTHWHILE_WARM: f64 = 1.5;
-
 impl StepRatio {
     pub fn new(method: &PrimalDual<impl Borrow<Problem> + Sync>, worthwhile: f64) -> Self {
-        StepRatio { last: method.snapshot(), next: FIRST_CHANGE, worthwhile }
+        StepRatio { last: method.snapshot(), next: FIRST_RATIO_ITERATION, worthwhile }
     }
 
     /// To be called after every iteration.
@@ -33,7 +27,7 @@ impl StepRatio {
         if iteration < self.next {
             return;
         }
-        self.next = iteration + (iteration / 2).max(FIRST_CHANGE);
+        self.next = iteration + (iteration / 2).max(FIRST_RATIO_ITERATION);
         let (primal, dual) = method.travelled(&self.last);
         let wanted = (primal / (2.0 * dual)).sqrt();
         if wanted > 0.0 && wanted.is_finite() {

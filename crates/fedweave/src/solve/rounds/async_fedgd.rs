@@ -15,7 +15,7 @@
 use rand::RngExt;
 
 use super::descent::{add_pull, check_smooth, check_step, safe_step};
-use super::rounds::Method;
+use super::method::Method;
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::graph::End;

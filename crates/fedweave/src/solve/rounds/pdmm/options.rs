@@ -44,6 +44,11 @@ impl Default for PdmmOptions {
 }
 
 impl PdmmOptions {
+    /// The `rho` of the default, from what the nodes say: the sum of the mean curvatures of their losses.
+    pub fn suggested_rho(curvatures: f64, edges: usize) -> f64 {
+        2.0 * stiffness(curvatures, edges)
+    }
+
     /// The setting of the paper's Figure 5. Longer dual steps than are known to be safe, but fast where `eta >= rho`.
     pub fn paper() -> Self {
         PdmmOptions { rho: Some(10.0), eta: Some(10.0), tau: Some(0.8), nu: Some(0.2), ..Default::default() }
@@ -71,10 +76,15 @@ impl Steps {
 fn curvature_per_neighbour(problem: &Problem) -> f64 {
     let (n, zero) = (problem.nodes(), vec![0.0; problem.dim()]);
     let curvature = match problem.loss().has_hessian() {
-        true => mean_curvature(&Losses(problem.loss()), n, |_| &zero),
+        true => mean_curvature(&Losses::of(problem.loss()), n, |_| &zero),
         false => 1.0,
     };
-    let stiffness = curvature * n as f64 / (2 * problem.graph().edges()) as f64;
+    stiffness(curvature * n as f64, problem.graph().edges())
+}
+
+/// The sum of all curvatures per end of an edge; 1 if that is nothing to go by.
+fn stiffness(curvatures: f64, edges: usize) -> f64 {
+    let stiffness = curvatures / (2 * edges) as f64;
     if stiffness > 0.0 && stiffness.is_finite() { stiffness } else { 1.0 }
 }
 

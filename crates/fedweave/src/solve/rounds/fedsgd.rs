@@ -11,9 +11,9 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::descent::{Descent, check_smooth, check_step, exchange_models, largest, pull_rate};
-use super::rounds::Method;
-use crate::accounting::Traffic;
+use super::descent::{GradientRound, check_smooth, check_step, exchange_models, largest, pull_rate};
+use super::method::Method;
+use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -63,9 +63,9 @@ impl Default for SgdOptions {
 
 /// Synchronous stochastic gradient descent over the edges of the graph.
 pub struct FedSgd<'p> {
-    at: Descent<'p>,
+    at: GradientRound<&'p Problem>,
     options: SgdOptions,
-    step: f64,
+    traffic: Traffic,
     /// One stream per node: what a node draws does not depend on the others.
     random: Vec<ChaCha8Rng>,
     /// The rows of all nodes, each node's in an order of which the first are its batch.
@@ -88,9 +88,9 @@ impl<'p> FedSgd<'p> {
         let mut offsets = vec![0];
         (0..n).for_each(|i| offsets.push(offsets[i] + loss.row_count(i)));
         Ok(FedSgd {
-            at: Descent::new(problem),
+            at: GradientRound::new(problem, step),
             options,
-            step,
+            traffic: Traffic::new(n),
             random: (0..n).map(|i| stream(options.seed, Purpose::Batches, i)).collect(),
             order: (0..n).flat_map(|i| 0..loss.row_count(i) as u32).collect(),
             offsets,
@@ -99,7 +99,7 @@ impl<'p> FedSgd<'p> {
 
     /// The step of the first round.
     pub fn step(&self) -> f64 {
-        self.step
+        self.at.step
     }
 
     /// A random batch of every node moves to the front of its rows.
@@ -132,10 +132,10 @@ impl Method for FedSgd<'_> {
     }
 
     fn round(&mut self) {
-        exchange_models(self.at.problem, &mut self.at.traffic);
+        exchange_models(self.at.problem, &mut self.traffic);
         self.draw();
         let (loss, batch, order, offsets) = (self.at.problem.loss(), self.options.batch, &self.order, &self.offsets);
-        self.at.compute_gradient(|i, w, out| {
+        self.at.compute_gradient(|loss, i, w, out| {
             let rows = &order[offsets[i]..offsets[i + 1]];
             match batch < rows.len() {
                 true => loss.batch_gradient(i, &rows[..batch], w, out),
@@ -143,10 +143,12 @@ impl Method for FedSgd<'_> {
             }
         });
         let rows: usize = offsets.windows(2).map(|o| (o[1] - o[0]).min(batch)).sum();
-        self.at.traffic.compute(4.0 * (rows * loss.dim()) as f64);
-        let factor = self.options.schedule.factor(self.at.traffic.rounds() + 1);
-        self.at.move_by(factor * self.step, |_| ());
+        let moves = 2.0 * self.at.w.as_slice().len() as f64;
+        self.traffic.compute(work::coupling(self.at.problem) + 4.0 * (rows * loss.dim()) as f64 + moves);
+        let factor = self.options.schedule.factor(self.traffic.rounds() + 1);
+        self.at.move_by(factor * self.at.step, |_| ());
         self.at.accept();
+        self.traffic.end_round();
     }
 
     fn models(&self) -> &Matrix {
@@ -154,6 +156,6 @@ impl Method for FedSgd<'_> {
     }
 
     fn traffic(&self) -> &Traffic {
-        &self.at.traffic
+        &self.traffic
     }
 }

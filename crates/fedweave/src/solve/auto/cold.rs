@@ -3,21 +3,13 @@
 //! From zero, the first iterations carry all models the same long way, which says nothing about the way they have to go from
 //! each other: the ratio of steps would follow that, and take long to return.
 
-use super::Start;
-use super::newton::{Losses, mean_curvature};
 use crate::matrix::dot;
 use crate::parallel::{for_blocks, ordered_sum};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
-
-/// The step towards a node's own model, in units of the mean curvature: long, but under-determined models stay small.
-const LONG: f64 = 100.0;
-/// The ratio for which models and flows would have equally far to go if neighbours met half-way and all flows ended at their
-/// bounds is larger than the good ones, by about this factor.
-const SHARE: f64 = 0.25;
-/// Where bounds are so large that few flows end there, losses decide how far flows go: the smallest ratio, in units of
-/// the mean curvature.
-const SMALLEST: f64 = 0.5;
+use crate::solve::Start;
+use crate::solve::newton::{Losses, mean_curvature};
+use crate::solve::tuning::{COLD_RATIO_MIN, COLD_RATIO_SHARE, COLD_STEP};
 
 /// Replaces a start at zero, for quadratic losses: others may have no minimiser.
 pub fn begin(problem: &Problem, start: &mut Start) {
@@ -25,11 +17,11 @@ pub fn begin(problem: &Problem, start: &mut Start) {
     if !loss.is_quadratic() || start.is_warm() || start.w.as_slice().iter().any(|w| *w != 0.0) {
         return;
     }
-    let curvature = mean_curvature(&Losses(loss), problem.nodes(), |i| start.w.row(i));
+    let curvature = mean_curvature(&Losses::of(loss), problem.nodes(), |i| start.w.row(i));
     if curvature <= 0.0 {
         return;
     }
-    let (nodes, tau): (Vec<u32>, Vec<f64>) = (0..problem.nodes() as u32).map(|i| (i, LONG / curvature)).unzip();
+    let (nodes, tau): (Vec<u32>, Vec<f64>) = (0..problem.nodes() as u32).map(|i| (i, COLD_STEP / curvature)).unzip();
     let (prepared, scratch) = (loss.prepare(&nodes, &tau), Scratch::new(loss.work_len() + 2 * d));
     for_blocks(start.w.as_mut_slice(), d, |first, rows| {
         let places = first..first + rows.len() / d;
@@ -37,7 +29,7 @@ pub fn begin(problem: &Problem, start: &mut Start) {
     });
     let apart = ordered_sum(graph.edges(), d, |e| problem.with_difference(&start.w, e, |t| dot(t, t)));
     let bounds: f64 = problem.edge_weights().iter().map(|a| a * a).sum();
-    let ratio = (SHARE * (apart / bounds).sqrt()).max(SMALLEST / curvature);
+    let ratio = (COLD_RATIO_SHARE * (apart / bounds).sqrt()).max(COLD_RATIO_MIN / curvature);
     if ratio > 0.0 && ratio.is_finite() {
         start.step_ratio = ratio;
     }

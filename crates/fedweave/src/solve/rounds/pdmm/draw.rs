@@ -65,6 +65,15 @@ impl Drawn {
         }
     }
 
+    /// These users, each with all its variables.
+    pub fn set(&mut self, pairs: &Pairs, users: &[bool]) {
+        for (user, &drawn) in users.iter().enumerate() {
+            self.models[user] = drawn;
+            self.differences[pairs.of(user)].fill(drawn);
+            self.multipliers[pairs.of(user)].fill(drawn);
+        }
+    }
+
     pub fn draw(&mut self, subset: Subset, pairs: &Pairs, seed: u64, round: u64) {
         let mut random = stream(seed, Purpose::Subsets, round as usize);
         let users = self.models.len();

@@ -9,9 +9,9 @@
 //! backtracking on the objective: it halves until `F(w+) <= F(w) + g'(w+ - w) + |w+ - w|^2 / (2 eta)`, which holds for every
 //! step that is short enough, and grows a little after every round.
 
-use super::descent::{Descent, check_smooth, check_step, exchange_models, safe_step};
+use super::descent::{GradientRound, check_smooth, check_step, exchange_models, safe_step};
+use super::method::Method;
 use super::projected::Constraint;
-use super::rounds::Method;
 use crate::accounting::{Traffic, work};
 use crate::error::Result;
 use crate::matrix::{Matrix, norm2};
@@ -26,12 +26,12 @@ const HALVINGS_MAX: usize = 200;
 
 /// Synchronous gradient descent over the edges of the graph.
 pub struct FedGd<'p> {
-    at: Descent<'p>,
+    at: GradientRound<&'p Problem>,
     constraint: Option<Constraint>,
-    step: f64,
     /// The step of the last round.
     moved_by: f64,
     backtracks: bool,
+    traffic: Traffic,
 }
 
 impl<'p> FedGd<'p> {
@@ -43,7 +43,8 @@ impl<'p> FedGd<'p> {
             None => safe_step(problem),
         };
         let (step, backtracks) = (safe.unwrap_or(FIRST), safe.is_none());
-        Ok(FedGd { at: Descent::new(problem), constraint: None, step, moved_by: step, backtracks })
+        let (at, traffic) = (GradientRound::new(problem, step), Traffic::new(problem.nodes()));
+        Ok(FedGd { at, constraint: None, moved_by: step, backtracks, traffic })
     }
 
     /// The same with every model kept in a convex set.
@@ -66,11 +67,12 @@ impl<'p> FedGd<'p> {
 
     /// The step of the next round; the first to be tried, where it is searched for.
     pub fn step(&self) -> f64 {
-        self.step
+        self.at.step
     }
 
     fn move_by(&mut self, step: f64) {
         self.moved_by = step;
+        self.traffic.compute(2.0 * self.at.w.as_slice().len() as f64);
         match &self.constraint {
             None => self.at.move_by(step, |_| ()),
             Some(constraint) => self.at.move_by(step, |row| constraint.project(row)),
@@ -84,21 +86,21 @@ impl<'p> FedGd<'p> {
         let before = problem.objective(&self.at.w);
         let rounding = 4.0 * f64::EPSILON * (1.0 + before.abs());
         for _ in 0..HALVINGS_MAX {
-            self.move_by(self.step);
+            self.move_by(self.at.step);
             let after = problem.objective(&self.at.next);
-            self.at.traffic.compute(work::of_all(problem.loss(), work::value) + work::coupling(problem));
-            (0..n).for_each(|i| self.at.traffic.send(i, 1, 1));
-            let (at, half) = (&self.at, 0.5 / self.step);
+            self.traffic.compute(work::of_all(problem.loss(), work::value) + work::coupling(problem));
+            (0..n).for_each(|i| self.traffic.send(i, 1, 1));
+            let (at, half) = (&self.at, 0.5 / self.at.step);
             let allowed = ordered_sum(n, 4 * d, |i| {
                 let ends = at.w.row(i).iter().zip(at.next.row(i)).zip(at.gradient.row(i));
                 ends.map(|((w, next), g)| (next - w) * (g + half * (next - w))).sum()
             });
             if after <= before + allowed + rounding {
-                self.step *= GROWTH;
+                self.at.step *= GROWTH;
                 return;
             }
-            self.step *= 0.5;
-            exchange_models(problem, &mut self.at.traffic);
+            self.at.step *= 0.5;
+            exchange_models(problem, &mut self.traffic);
         }
         self.at.next.copy_from(&self.at.w);
     }
@@ -111,14 +113,15 @@ impl Method for FedGd<'_> {
 
     fn round(&mut self) {
         let loss = self.at.problem.loss();
-        exchange_models(self.at.problem, &mut self.at.traffic);
-        self.at.compute_gradient(|i, w, out| loss.gradient(i, w, out));
-        self.at.traffic.compute(work::of_all(loss, work::gradient));
+        exchange_models(self.at.problem, &mut self.traffic);
+        self.at.compute_gradient(|loss, i, w, out| loss.gradient(i, w, out));
+        self.traffic.compute(work::coupling(self.at.problem) + work::of_all(loss, work::gradient));
         match self.backtracks {
             true => self.search(),
-            false => self.move_by(self.step),
+            false => self.move_by(self.at.step),
         }
         self.at.accept();
+        self.traffic.end_round();
     }
 
     fn models(&self) -> &Matrix {
@@ -126,13 +129,13 @@ impl Method for FedGd<'_> {
     }
 
     fn traffic(&self) -> &Traffic {
-        &self.at.traffic
+        &self.traffic
     }
 
     /// With a constraint: the largest `|w_i+ - w_i| / (eta (1 + |grad F_i|))`.
     fn fixed_point_residual(&self) -> Option<f64> {
         self.constraint.as_ref()?;
-        if self.at.traffic.rounds() == 0 {
+        if self.traffic.rounds() == 0 {
             return Some(f64::INFINITY);
         }
         let moved = |i: usize| {

@@ -1,18 +1,16 @@
 //! Losses with kinks: their slopes become multipliers, next to the flows, and Newton's method sees smooth losses only.
 //!
-//! A round minimises over `w` with softened losses ([`Loss::softened`]), then takes the slopes and flows it finds as the
+//! A round minimises over `w` with softened losses ([`Softening::softened`]), then takes the slopes and flows it finds as the
 //! new multipliers. At the end the slopes are a dual point in sample space, which the certificate asks for.
 
-use super::judge::{Judge, Sight};
-use super::newton::{Losses, Newton};
-use super::second_order::PROXIMAL;
-use super::{Choice, Settings, Solution, Start, first_order};
+use super::judged::PROXIMAL;
+use super::{Losses, Newton};
 use crate::certificate::Evidence;
+use crate::loss::Softening;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
-
-#[cfg(doc)]
-use crate::loss::Loss;
+use crate::solve::judge::{Judge, Sight};
+use crate::solve::{Choice, Settings, Solution, Start, primal_dual};
 
 const ROUNDS_MAX: usize = 60;
 const STEPS_PER_ROUND: usize = 60;
@@ -38,14 +36,18 @@ pub fn run(
     let (mut w, mut u, mut beta) = (start.w, start.u, Vec::new());
     let (mut sigma, mut slope_step, mut iterations) = (sigma, SLOPE_STEP, done);
     let (mut best, mut idle) = (f64::INFINITY, 0);
-    problem.loss().update_slopes(&w, slope_step, &mut beta);
+    let softening = problem.loss().softening();
+    if let Some(kinks) = softening {
+        kinks.update_slopes(&w, slope_step, &mut beta);
+    }
     let first = sight(&w, &u, sigma, start.step_ratio);
     if let Some(status) = judge.look(iterations, first) {
         return judge.solution(status, iterations, choice);
     }
     for _ in 0..ROUNDS_MAX {
-        let Some(loss) = problem.loss().softened(&beta, slope_step) else { break };
-        let terms = Losses(&*loss);
+        let Some(kinks) = softening else { break };
+        let loss = kinks.softened(&beta, slope_step);
+        let terms = Losses::of(&*loss);
         let (weights, graph) = (problem.edge_weights(), problem.graph());
         let worth = settings.factor_worth();
         let mut newton = Newton::new(&terms, problem.penalty(), graph, weights, worth, w, u, sigma, PROXIMAL);
@@ -55,12 +57,9 @@ pub fn run(
         newton.minimise_gradient(0.0, POLISHING, usize::MAX);
         iterations += newton.work().0;
         (w, u) = (newton.w().clone(), newton.flow().clone());
-        problem.loss().update_slopes(&w, slope_step, &mut beta);
-        let objective = problem.objective(&w);
-        let node_gap =
-            |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| problem.loss().fenchel_gap_at(i, w, v, &beta, work);
-        if let Some(gap) = Evidence::new(problem, &w, &u, objective).bound_with(node_gap) {
-            judge.offer_bound(&u, objective - gap);
+        kinks.update_slopes(&w, slope_step, &mut beta);
+        if let Some(lower) = lower_bound(problem, kinks, &w, &u, &beta) {
+            judge.offer_bound(&u, lower);
         }
         let sight = sight(&w, &u, sigma, start.step_ratio);
         if let Some(status) = judge.look(iterations, sight) {
@@ -81,7 +80,14 @@ pub fn run(
     // Degenerate kinks: the iterations are slower and sure.
     let choice = choice.then("primal-dual", "Newton's method came to rest too early");
     let start = Start { w: judge.w().clone(), u, step_ratio: start.step_ratio, clusters: None };
-    first_order::run(problem, settings, start, judge, choice, false, iterations)
+    primal_dual::run(problem, settings, start, judge, choice, false, iterations)
+}
+
+/// What flows and slopes prove about the smallest objective.
+fn lower_bound(problem: &Problem, kinks: &dyn Softening, w: &Matrix, u: &Matrix, beta: &[f64]) -> Option<f64> {
+    let objective = problem.objective(w);
+    let gap = |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| kinks.fenchel_gap_at(i, w, v, beta, work);
+    Some(objective - Evidence::new(problem, w, u, objective).bound_with(gap)?)
 }
 
 fn sight(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Sight {

@@ -1,69 +1,119 @@
-//! What gradient methods share: an iterate and its gradient, the gradient of the penalty at one node, and steps that the
-//! theory allows.
+//! What gradient methods share: a round of descent, the gradient of the penalty at one node, and steps that the theory allows.
 
-use crate::accounting::{Traffic, work};
+use std::borrow::Borrow;
+
+use super::round::{Round, all, exchange_rows, or_infinite};
+use crate::accounting::Traffic;
 use crate::error::{Error, Result};
 use crate::graph::End;
-use crate::matrix::Matrix;
+use crate::loss::Loss;
+use crate::matrix::{Matrix, norm2};
 use crate::parallel::{for_blocks, ordered_fold};
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
-/// An iterate, its gradient, and room for the next one.
-pub struct Descent<'p> {
+/// A round of gradient descent: models travel, then every node that is held here steps against its gradient and the pull of
+/// its neighbours. The problem is borrowed or owned: `P` is `&Problem` or `Box<Problem>`.
+pub struct GradientRound<P> {
     /// The problem.
-    pub problem: &'p Problem,
-    /// The models.
-    pub w: Matrix,
-    /// The models to be.
-    pub next: Matrix,
-    /// `grad F(w)`, or an estimate.
-    pub gradient: Matrix,
-    /// What was sent and computed so far.
-    pub traffic: Traffic,
+    pub(super) problem: P,
+    /// The nodes that are held here, in increasing order.
+    own: Vec<u32>,
+    /// The models of all nodes.
+    pub(super) w: Matrix,
+    /// The models to be of the own nodes; after the round, those before it.
+    pub(super) next: Matrix,
+    /// `grad F(w)` of the own nodes, or an estimate.
+    pub(super) gradient: Matrix,
+    /// The length of a step.
+    pub(super) step: f64,
+    is_first: bool,
     scratch: Scratch,
 }
 
-impl<'p> Descent<'p> {
-    /// Starts at zero.
-    pub fn new(problem: &'p Problem) -> Self {
-        let (n, d) = (problem.nodes(), problem.dim());
-        let zeros = || Matrix::zeros(n, d);
-        let (w, next, gradient) = (zeros(), zeros(), zeros());
-        Descent { problem, w, next, gradient, traffic: Traffic::new(n), scratch: Scratch::new(5 * d) }
+impl<P: Borrow<Problem> + Sync> GradientRound<P> {
+    /// All nodes, from zero.
+    pub fn new(problem: P, step: f64) -> Self {
+        let (n, d) = (problem.borrow().nodes(), problem.borrow().dim());
+        Self::part(problem, all(n), Matrix::zeros(n, d), step)
     }
 
-    /// `gradient <- local(i, w_i) + pull of the neighbours` at all nodes; `local` writes the gradient of `L_i`.
-    pub fn compute_gradient(&mut self, local: impl Fn(usize, &[f64], &mut [f64]) + Sync) {
-        let (problem, w, scratch) = (self.problem, &self.w, &self.scratch);
+    /// The nodes `own` of a problem, in increasing order, from the models `w` of all.
+    pub fn part(problem: P, own: Vec<u32>, w: Matrix, step: f64) -> Self {
+        let d = problem.borrow().dim();
+        let (next, gradient) = (Matrix::zeros(own.len(), d), Matrix::zeros(own.len(), d));
+        GradientRound { problem, own, w, next, gradient, step, is_first: true, scratch: Scratch::new(5 * d) }
+    }
+
+    /// `gradient <- local(loss, i, w_i) + pull of the neighbours` at all own nodes; `local` writes the gradient of `L_i`.
+    pub(super) fn compute_gradient(&mut self, local: impl Fn(&dyn Loss, usize, &[f64], &mut [f64]) + Sync) {
+        let (problem, own, w, scratch): (&Problem, _, _, _) =
+            (self.problem.borrow(), &self.own, &self.w, &self.scratch);
         let d = problem.dim();
         for_blocks(self.gradient.as_mut_slice(), d, |start, rows| {
             let mut work = scratch.lock();
             for (k, out) in rows.chunks_exact_mut(d).enumerate() {
-                let node = start + k;
-                local(node, w.row(node), out);
+                let node = own[start + k] as usize;
+                local(problem.loss(), node, w.row(node), out);
                 add_pull(problem, node, w.row(node), |_, end| w.row(end.neighbour as usize), out, &mut work);
             }
         });
-        self.traffic.compute(work::coupling(problem));
     }
 
     /// `next <- after(w - step * gradient)`, node by node.
-    pub fn move_by(&mut self, step: f64, after: impl Fn(&mut [f64]) + Sync) {
-        let (w, gradient, d) = (&self.w, &self.gradient, self.problem.dim());
+    pub(super) fn move_by(&mut self, step: f64, after: impl Fn(&mut [f64]) + Sync) {
+        let (own, w, gradient, d) = (&self.own, &self.w, &self.gradient, self.w.cols());
         for_blocks(self.next.as_mut_slice(), d, |start, rows| {
-            let from = start * d..start * d + rows.len();
-            let old = w.as_slice()[from.clone()].iter().zip(&gradient.as_slice()[from]);
-            rows.iter_mut().zip(old).for_each(|(next, (w, g))| *next = w - step * g);
-            rows.chunks_exact_mut(d).for_each(&after);
+            for (k, next) in rows.chunks_exact_mut(d).enumerate() {
+                let old = w.row(own[start + k] as usize).iter().zip(gradient.row(start + k));
+                next.iter_mut().zip(old).for_each(|(next, (w, g))| *next = w - step * g);
+                after(next);
+            }
         });
-        self.traffic.compute(2.0 * self.w.as_slice().len() as f64);
     }
 
     /// `w <- next`; the round is over.
-    pub fn accept(&mut self) {
-        std::mem::swap(&mut self.w, &mut self.next);
-        self.traffic.end_round();
+    pub(super) fn accept(&mut self) {
+        exchange_rows(&self.own, &mut self.w, &mut self.next);
+        self.is_first = false;
+    }
+}
+
+impl<P: Borrow<Problem> + Send + Sync> Round for GradientRound<P> {
+    fn outgoing(&self, node: usize) -> &[f64] {
+        self.w.row(node)
+    }
+
+    fn incoming(&mut self, node: usize) -> &mut [f64] {
+        self.w.row_mut(node)
+    }
+
+    fn complete(&mut self) {
+        self.compute_gradient(|loss, i, w, out| loss.gradient(i, w, out));
+        self.move_by(self.step, |_| ());
+        self.accept();
+    }
+
+    /// The largest gradient of the objective before the last step, relative to that of the node's own loss.
+    fn residual(&self) -> f64 {
+        if self.is_first {
+            return f64::INFINITY;
+        }
+        let (loss, mut local) = (self.problem.borrow().loss(), vec![0.0; self.w.cols()]);
+        let mut largest = 0.0f64;
+        for (k, &i) in self.own.iter().enumerate() {
+            loss.gradient(i as usize, self.next.row(k), &mut local);
+            largest = largest.max(norm2(self.gradient.row(k)) / (1.0 + norm2(&local)));
+        }
+        or_infinite(largest)
+    }
+
+    fn models(&self) -> &Matrix {
+        &self.w
+    }
+
+    fn flows(&self) -> Matrix {
+        flows(self.problem.borrow(), &self.w)
     }
 }
 

@@ -9,21 +9,21 @@
 //! In turn, each node with the newest models of its neighbours, the objective never increases. All at once, no model moves
 //! farther from its optimum than the farthest of its neighbours' models. Neither needs a step size.
 
-use std::ops::Range;
-
-use super::minimise_local;
-use super::rounds::Method;
+use super::method::Method;
+use super::round::{Round, all};
 use crate::accounting::{Traffic, work};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::loss::Prepared;
 use crate::matrix::Matrix;
 use crate::parallel::for_blocks;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
+use crate::solve::minimise_local;
 use forms::Forms;
+pub use relax_round::{RelaxRound, mean_of_neighbours};
 
 mod forms;
+mod relax_round;
 
 /// When nodes update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,13 +47,9 @@ pub enum JudgedOn {
 
 /// Block minimisation over the edges of the graph.
 pub struct FedRelax<'p> {
-    problem: &'p Problem,
     order: Order,
     how: How<'p>,
-    w: Matrix,
-    next: Matrix,
     traffic: Traffic,
-    scratch: Scratch,
     /// Numbers sent by each node in a round, in so many messages.
     sends: Vec<(usize, usize)>,
     flops: f64,
@@ -61,20 +57,20 @@ pub struct FedRelax<'p> {
 
 enum How<'p> {
     /// One proximal step from the mean of the neighbours.
-    Prox { nodes: Vec<u32>, tau: Vec<f64>, prepared: Prepared },
+    Prox(RelaxRound<&'p Problem>),
     /// Newton's method with a quadratic form per pair.
-    Forms(Forms<'p>),
+    Forms { forms: Forms<'p>, w: Matrix, next: Matrix, scratch: Scratch },
 }
 
 impl<'p> FedRelax<'p> {
     /// Starts at zero; for the squared penalty and any loss, or for a quadratic penalty and losses without kinks.
     pub fn new(problem: &'p Problem, order: Order) -> Result<Self> {
         let how = match problem.penalty().name() {
-            "squared" => prox(problem),
+            "squared" => How::Prox(RelaxRound::new(problem, all(problem.nodes()), alone(problem))),
             _ if !problem.penalty().is_smooth() => {
                 return Err(Error::Method { method: "fedrelax", needs: "the squared or a quadratic penalty" });
             }
-            _ => How::Forms(Forms::of_penalty(problem)?),
+            _ => How::forms(Forms::of_penalty(problem)?, alone(problem)),
         };
         Ok(Self::with(problem, order, how, |_, _| problem.dim()))
     }
@@ -82,7 +78,7 @@ impl<'p> FedRelax<'p> {
     /// Couples predictions on public data: `public` holds the rows that each node publishes (labels do not matter). The
     /// penalty of `problem` is not used. A node sends its predictions, never its model.
     pub fn on_public_data(problem: &'p Problem, public: &Dataset, judged: JudgedOn, order: Order) -> Result<Self> {
-        let how = How::Forms(Forms::of_public_data(problem, public, judged)?);
+        let how = How::forms(Forms::of_public_data(problem, public, judged)?, alone(problem));
         let rows = |i: usize| public.rows(i).len();
         let numbers = |from: usize, to: usize| match judged {
             JudgedOn::Neighbours => rows(from),
@@ -92,75 +88,63 @@ impl<'p> FedRelax<'p> {
     }
 
     fn with(problem: &'p Problem, order: Order, how: How<'p>, numbers: impl Fn(usize, usize) -> usize) -> Self {
-        let (n, d, loss) = (problem.nodes(), problem.dim(), problem.loss());
-        let mut w = Matrix::zeros(n, d);
-        minimise_local(problem, &mut w, |i| !problem.is_coupled(i));
         let sent = |i: usize| {
             let ends = problem.graph().ends(i).iter().filter(|_| problem.is_coupled(i));
             ends.fold((0, 0), |(messages, sum), end| (messages + 1, sum + numbers(i, end.neighbour as usize)))
         };
-        let work_len = match &how {
-            How::Prox { .. } => loss.work_len(),
-            How::Forms(forms) => forms.work_len(),
-        };
         FedRelax {
-            problem,
             order,
-            flops: work::of_all(loss, work::prox) + work::coupling(problem),
             how,
-            next: w.clone(),
-            w,
-            traffic: Traffic::new(n),
-            scratch: Scratch::new(work_len + 8 * d),
-            sends: (0..n).map(sent).collect(),
+            traffic: Traffic::new(problem.nodes()),
+            sends: (0..problem.nodes()).map(sent).collect(),
+            flops: work::of_all(problem.loss(), work::prox) + work::coupling(problem),
         }
     }
 }
 
-/// Steps and factors of the proximal form.
-fn prox<'p>(problem: &'p Problem) -> How<'p> {
-    let n = problem.nodes();
-    let nodes: Vec<u32> = (0..n as u32).collect();
-    let tau = |i: usize| match problem.is_coupled(i) {
-        true => 0.5 / (problem.lambda() * problem.graph().weighted_degree(i)),
-        false => 0.0,
-    };
-    let tau: Vec<f64> = (0..n).map(tau).collect();
-    let prepared = problem.loss().prepare(&nodes, &tau);
-    How::Prox { nodes, tau, prepared }
+/// Zero, and the best of their own where nobody is near.
+fn alone(problem: &Problem) -> Matrix {
+    let mut w = Matrix::zeros(problem.nodes(), problem.dim());
+    minimise_local(problem, &mut w, |i| !problem.is_coupled(i));
+    w
 }
 
-impl How<'_> {
-    /// Updates the nodes of `range` (one row each in `rows`) from the models `w`.
-    fn update(&self, problem: &Problem, range: Range<usize>, w: &Matrix, rows: &mut [f64], work: &mut [f64]) {
-        let d = problem.dim();
+impl<'p> How<'p> {
+    fn forms(forms: Forms<'p>, w: Matrix) -> Self {
+        let scratch = Scratch::new(forms.work_len() + 8 * w.cols());
+        How::Forms { forms, next: w.clone(), w, scratch }
+    }
+
+    fn together(&mut self) {
         match self {
-            How::Prox { nodes, tau, prepared } => {
-                for (node, row) in range.clone().zip(rows.chunks_exact_mut(d)) {
-                    mean_of_neighbours(problem, node, w, row);
-                }
-                let (start, nodes) = (range.start, &nodes[range]);
-                problem.loss().prox_rows(start, nodes, tau, prepared, rows, work);
+            How::Prox(round) => {
+                round.begin();
+                round.complete();
             }
-            How::Forms(forms) => {
-                for (node, row) in range.zip(rows.chunks_exact_mut(d)) {
-                    forms.update(node, w, row, work);
-                }
+            How::Forms { forms, w, next, scratch } => {
+                let d = w.cols();
+                for_blocks(next.as_mut_slice(), d, |start, rows| {
+                    let mut work = scratch.lock();
+                    let rows = (start..).zip(rows.chunks_exact_mut(d));
+                    rows.for_each(|(node, row)| forms.update(node, w, row, &mut work));
+                });
+                std::mem::swap(w, next);
             }
         }
     }
-}
 
-/// `row <- sum_j A_ij w_j / sum_j A_ij`; a node that is not coupled keeps its own.
-pub fn mean_of_neighbours(problem: &Problem, node: usize, w: &Matrix, row: &mut [f64]) {
-    if !problem.is_coupled(node) {
-        return row.copy_from_slice(w.row(node));
-    }
-    let (graph, total) = (problem.graph(), problem.graph().weighted_degree(node));
-    row.fill(0.0);
-    for end in graph.ends(node) {
-        let share = graph.weight(end.edge as usize) / total;
-        row.iter_mut().zip(w.row(end.neighbour as usize)).for_each(|(r, w)| *r += share * w);
+    /// Node by node, each from the newest models.
+    fn in_turn(&mut self) {
+        match self {
+            How::Prox(round) => round.in_turn(),
+            How::Forms { forms, w, next, scratch } => {
+                let mut work = scratch.lock();
+                for node in 0..w.rows() {
+                    forms.update(node, w, next.row_mut(node), &mut work);
+                    w.row_mut(node).copy_from_slice(next.row(node));
+                }
+            }
+        }
     }
 }
 
@@ -170,22 +154,9 @@ impl Method for FedRelax<'_> {
     }
 
     fn round(&mut self) {
-        let (problem, how, scratch, d) = (self.problem, &self.how, &self.scratch, self.problem.dim());
         match self.order {
-            Order::Together => {
-                let w = &self.w;
-                for_blocks(self.next.as_mut_slice(), d, |start, rows| {
-                    how.update(problem, start..start + rows.len() / d, w, rows, &mut scratch.lock());
-                });
-                std::mem::swap(&mut self.w, &mut self.next);
-            }
-            Order::InTurn => {
-                let mut work = scratch.lock();
-                for node in 0..problem.nodes() {
-                    how.update(problem, node..node + 1, &self.w, self.next.row_mut(node), &mut work);
-                    self.w.row_mut(node).copy_from_slice(self.next.row(node));
-                }
-            }
+            Order::Together => self.how.together(),
+            Order::InTurn => self.how.in_turn(),
         }
         for (node, &(messages, numbers)) in self.sends.iter().enumerate() {
             self.traffic.send_numbers(node, messages, numbers);
@@ -195,7 +166,10 @@ impl Method for FedRelax<'_> {
     }
 
     fn models(&self) -> &Matrix {
-        &self.w
+        match &self.how {
+            How::Prox(round) => round.models(),
+            How::Forms { w, .. } => w,
+        }
     }
 
     fn traffic(&self) -> &Traffic {

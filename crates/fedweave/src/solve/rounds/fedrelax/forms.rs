@@ -4,7 +4,7 @@ use super::JudgedOn;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::cholesky::{self, packed_len};
-use crate::loss::{Loss, WithForm};
+use crate::loss::{Loss, SecondOrder, WithForm};
 use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::for_blocks;
 use crate::problem::Problem;
@@ -49,14 +49,12 @@ impl<'p> Forms<'p> {
 
     fn new(problem: &'p Problem, pulls: Pulls) -> Result<Self> {
         let loss = problem.loss();
-        if !loss.has_hessian() {
-            return Err(Error::Method {
-                method: "fedrelax",
-                needs: "losses without kinks, unless the penalty is squared",
-            });
-        }
+        let Some(second) = loss.second_order().filter(|_| loss.has_hessian()) else {
+            let needs = "losses without kinks, unless the penalty is squared";
+            return Err(Error::Method { method: "fedrelax", needs });
+        };
         let twice_form = twice_forms(problem, &pulls);
-        let mut forms = Forms { problem, pulls, loss: WithForm::new(loss, twice_form), factors: Vec::new() };
+        let mut forms = Forms { problem, pulls, loss: WithForm::new(loss, second, twice_form), factors: Vec::new() };
         if loss.is_quadratic() {
             forms.factors = forms.factor_all();
         }

@@ -1,9 +1,9 @@
 //! The augmented Lagrangian method under the judge's eyes.
 
-use super::judge::{Judge, Sight};
-use super::newton::{Losses, Newton};
-use super::{Choice, Settings, Solution, Start, Status};
+use super::{Losses, Newton};
 use crate::problem::Problem;
+use crate::solve::judge::{Judge, Sight};
+use crate::solve::{Choice, Settings, Solution, Start, Status};
 
 /// Growth of the dual step from round to round.
 const GROWTH: f64 = 4.0;
@@ -31,7 +31,7 @@ pub fn run(
     done: usize,
 ) -> Solution {
     let (graph, penalty, weights) = (problem.graph(), problem.penalty(), problem.edge_weights());
-    let terms = Losses(problem.loss());
+    let terms = Losses::of(problem.loss());
     let smooth = penalty.is_smooth();
     let sigma = if smooth { SMOOTH * mean(weights) } else { sigma };
     let worth = settings.factor_worth();

@@ -4,23 +4,16 @@
 //! are the method's own. Only the lower bound on `min F` may come from flows corrected on the side.
 
 use super::descent::flows;
-use super::rounds::{History, Method, RoundRecord};
-use super::{Choice, Record, Settings, Solution, Status, Watch, quiet_iterations};
+use super::method::{History, Method, RoundRecord};
 use crate::certificate::{self, Kkt};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
-
-/// Looks are spaced by this share of the rounds done.
-const SPACING: usize = 20;
-/// A bound is computed when the residual is this many times the root of the tolerance.
-const NEAR: f64 = 100.0;
-/// A correction of the flows is worth a try when the residual is within this factor of the tolerance; otherwise each time
-/// the number of rounds has doubled.
-const PROMISING: f64 = 10.0;
-const FIRST_CORRECTION: usize = 60;
-/// Stiffness of edges in a correction, in units of the mean curvature of the nodes, and products of its linear systems.
-const STIFF: f64 = 1e3;
-const PRODUCTS_MAX: usize = 500;
+use crate::solve::judge::corrected;
+use crate::solve::tuning::{
+    BOUND_RESIDUAL, CORRECTION_PRODUCTS_IN_ROUNDS, CORRECTION_RESIDUAL_IN_ROUNDS, FIRST_CORRECTION_ITERATION,
+    LOOKS_PER_DOUBLING, STIFFNESS_FIRST,
+};
+use crate::solve::{Choice, Record, Settings, Solution, Status, Watch, quiet_iterations};
 
 /// Runs a method until the tolerance is reached or the settings say stop; with `exactly`, for so many rounds whatever is
 /// reached. Also returns what was sent, a record for each of the solution's.
@@ -44,7 +37,7 @@ pub fn solve_in_rounds(
                 (Some(status), _) => break status,
                 (None, Watch::Stop(status)) => break eyes.converged().unwrap_or(status),
                 _ if round == rounds_max => break eyes.converged().unwrap_or(Status::IterationLimit),
-                _ => next = round + (round / SPACING).max(1),
+                _ => next = round + (round / LOOKS_PER_DOUBLING).max(1),
             }
         } else if round.is_multiple_of(tick_every)
             && let Watch::Stop(status) = watch(&eyes.records[eyes.records.len() - 1])
@@ -56,6 +49,40 @@ pub fn solve_in_rounds(
         round += 1;
     };
     eyes.solution(status, method.name())
+}
+
+/// Judges models `w` that were found elsewhere, with flows `u` where the method has any: their objective, a certificate, the
+/// residuals of the optimality conditions, and whether they meet the tolerance. Panics if `w` or `u` has another shape than
+/// the problem.
+///
+/// ```
+/// use fedweave::graph::generate::chain;
+/// use fedweave::loss::{Family, LossOptions};
+/// use fedweave::penalty::SquaredNorm;
+/// use fedweave::solve::{Status, certify};
+/// use fedweave::{Dataset, Matrix, Problem};
+/// let points = Matrix::from_rows(1, vec![0.0, 3.0]);
+/// let data = Dataset::new(vec![0, 1, 2], points, vec![0.0; 2], vec![1.0; 2])?;
+/// let loss = Family::Point.build(data, &LossOptions::default())?;
+/// let problem = Problem::build(chain(2)?, loss, Box::new(SquaredNorm), 1.0)?;
+/// // w = (1, 2) minimises w_1^2 + (w_2 - 3)^2 + (w_1 - w_2)^2.
+/// let best = certify(&problem, Matrix::from_rows(1, vec![1.0, 2.0]), None, 1e-6);
+/// assert_eq!((best.objective, best.status), (3.0, Status::Converged));
+/// let zero = certify(&problem, Matrix::zeros(2, 1), None, 1e-6);
+/// assert!(zero.certified_gap.unwrap() >= 6.0);
+/// # Ok::<(), fedweave::Error>(())
+/// ```
+pub fn certify(problem: &Problem, w: Matrix, u: Option<Matrix>, tolerance: f64) -> Solution {
+    let settings = Settings { tolerance, ..Settings::default() };
+    let mut eyes = Eyes::new(problem, &settings);
+    eyes.w.copy_from(&w);
+    let status = match eyes.see(&w, u, None, 0, true) {
+        Some(_) => eyes.converged().unwrap_or(Status::IterationLimit),
+        None => Status::Diverged,
+    };
+    let mut solution = eyes.solution(status, "given").0;
+    solution.choice.reason = "models that were found elsewhere".into();
+    solution
 }
 
 /// What was seen so far.
@@ -78,21 +105,47 @@ impl<'a> Eyes<'a> {
         let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
         let (w, u) = (Matrix::zeros(n, d), Matrix::zeros(edges, d));
         let (records, rounds, lower) = (Vec::new(), Vec::new(), f64::NEG_INFINITY);
-        Eyes { problem, settings, records, rounds, w, u, lower, next_correction: FIRST_CORRECTION, constrained: false }
+        Eyes {
+            problem,
+            settings,
+            records,
+            rounds,
+            w,
+            u,
+            lower,
+            next_correction: FIRST_CORRECTION_ITERATION,
+            constrained: false,
+        }
     }
 
-    /// Looks at the models; `Some` if that is the end.
+    /// Looks at a method; `Some` if that is the end.
     fn look(&mut self, method: &dyn Method, round: usize, last: bool) -> Option<Status> {
+        let seen = self.see(method.models(), method.flows(), method.fixed_point_residual(), round, last);
+        let Some(objective) = seen else { return Some(Status::Diverged) };
+        let t = method.traffic();
+        let (messages, bytes, flops) = (t.messages(), t.bytes(), t.flops());
+        self.rounds.push(RoundRecord { round, value: objective, messages, bytes, flops });
+        self.converged().or_else(|| self.stalled())
+    }
+
+    /// Writes down what is known about models and flows, and returns the objective; `None` if that is not a number, and the
+    /// last models that were are kept.
+    fn see(
+        &mut self,
+        w: &Matrix,
+        u: Option<Matrix>,
+        fixed_point: Option<f64>,
+        round: usize,
+        last: bool,
+    ) -> Option<f64> {
         let problem = self.problem;
-        let objective = problem.objective(method.models());
-        if !objective.is_finite() {
-            // The last models that were numbers are kept.
-            return Some(Status::Diverged);
-        }
-        self.w.copy_from(method.models());
-        self.u = self.flows_of(method);
+        let objective = Some(problem.objective(w)).filter(|objective| objective.is_finite())?;
+        self.w.copy_from(w);
+        // The flows of the method, or those that belong to its models, inside the domain of the conjugates.
+        self.u = u.unwrap_or_else(|| flows(problem, w));
+        problem.project_flows(&mut self.u);
         let mut kkt = certificate::kkt(problem, &self.w, &self.u, objective);
-        if let Some(stationarity) = method.fixed_point_residual() {
+        if let Some(stationarity) = fixed_point {
             self.constrained = true;
             kkt = Kkt { stationarity, feasibility: 0.0, complementarity: 0.0 };
         }
@@ -100,17 +153,7 @@ impl<'a> Eyes<'a> {
         let gap = objective - self.lower;
         let certified_gap = gap.is_finite().then(|| gap.max(4.0 * f64::EPSILON * objective.abs()));
         self.records.push(Record { iteration: round, objective, certified_gap, kkt, step_ratio: 1.0 });
-        let t = method.traffic();
-        let (messages, bytes, flops) = (t.messages(), t.bytes(), t.flops());
-        self.rounds.push(RoundRecord { round, value: objective, messages, bytes, flops });
-        self.converged().or_else(|| self.stalled())
-    }
-
-    /// The flows of the method, or those that belong to its models, inside the domain of the conjugates.
-    fn flows_of(&self, method: &dyn Method) -> Matrix {
-        let mut u = method.flows().unwrap_or_else(|| flows(self.problem, method.models()));
-        self.problem.project_flows(&mut u);
-        u
+        Some(objective)
     }
 
     /// Improves the lower bound, where that promises to end the run.
@@ -120,14 +163,14 @@ impl<'a> Eyes<'a> {
         if enough(self.lower) {
             return;
         }
-        if last || residual <= NEAR * tolerance.sqrt() {
+        if last || residual <= BOUND_RESIDUAL * tolerance.sqrt() {
             let gap = certificate::bound(problem, &self.w, &self.u, objective);
             self.lower = gap.map_or(self.lower, |gap| self.lower.max(objective - gap));
         }
-        let due = round >= self.next_correction || residual <= PROMISING * tolerance;
+        let due = round >= self.next_correction || residual <= CORRECTION_RESIDUAL_IN_ROUNDS * tolerance;
         if !enough(self.lower) && (last || due) && problem.loss().has_hessian() && problem.lambda() > 0.0 {
             self.next_correction = 2 * round.max(1);
-            let (w, u) = certificate::corrected(problem, &self.w, &self.u, 1.0, STIFF, PRODUCTS_MAX);
+            let (w, u) = corrected(problem, &self.w, &self.u, 1.0, STIFFNESS_FIRST, CORRECTION_PRODUCTS_IN_ROUNDS);
             let objective = problem.objective(&w);
             let gap = certificate::bound(problem, &w, &u, objective);
             self.lower = gap.map_or(self.lower, |gap| self.lower.max(objective - gap));

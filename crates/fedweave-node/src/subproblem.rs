@@ -1,4 +1,4 @@
-//! The ground a part stands on: its own nodes, the nodes of others next to them, and the edges between, as one small
+//! The subproblem of a part: its own nodes, the nodes of others next to them, and the edges between, as one small
 //! [`Problem`]. Nodes of others have no rows: their loss is zero, and their rows come from the wire.
 //!
 //! Nodes are numbered in byte order of their names, as on one machine, so that sums over the edges of a node run in the
@@ -14,7 +14,7 @@ use crate::plan::{Plan, PlanEdge};
 
 /// Where everything is in the problem of a part.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct Subproblem {
     /// The node of the problem that each node of the plan is.
     pub own: Vec<u32>,
     /// For each peer that counts: the nodes of the problem whose rows it sends, in byte order.
@@ -23,9 +23,9 @@ pub struct Ground {
     pub edges: Vec<Option<u32>>,
 }
 
-impl Ground {
+impl Subproblem {
     /// Builds the problem of a part with the peers that count.
-    pub fn build(plan: &Plan, counts: impl Fn(usize) -> bool) -> Result<(Ground, Problem)> {
+    pub fn build(plan: &Plan, counts: impl Fn(usize) -> bool) -> Result<(Subproblem, Problem)> {
         check_settings(plan)?;
         let ghosts = ghosts(plan)?;
         let mut number: BTreeMap<&str, u32> = plan.nodes.iter().map(|n| (n.as_str(), 0)).collect();
@@ -59,7 +59,7 @@ impl Ground {
         let loss = loss(plan, &own, number.len())?;
         let problem = Problem::build(graph, loss, plan.penalty.build(), plan.lambda)?;
         plan.method.fits(&problem)?;
-        Ok((Ground { own, receives, edges }, problem))
+        Ok((Subproblem { own, receives, edges }, problem))
     }
 }
 
