@@ -12,11 +12,11 @@ mod generate;
 mod graph;
 mod models;
 mod node;
-mod ourselves;
 mod path;
 mod plan;
 mod predict;
 mod progress;
+mod reexec;
 mod reproduce;
 mod rerun;
 mod rounds;
@@ -130,7 +130,7 @@ static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 /// Runs the command that `args` (the program's own name first) asks for; returns its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    ourselves::remember(&args);
+    reexec::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
     match Cli::try_parse_from(args) {
         Ok(cli) => conclude(run(cli)),

@@ -28,9 +28,10 @@ use choose::Chosen;
 use plan::ModelPlan;
 
 pub use ask::by_fits;
-pub use federated::{Federated, Found};
-pub use file::{ModelFile, predict};
-pub use plan::{refuse_foreign_flags, refuse_model_flags};
+pub use federated::{Federated, Found, Pieces};
+pub use fedweave_io::ModelFile;
+pub use file::predict;
+pub use plan::refuse_model_flags;
 pub use story::error_name;
 
 /// What `encoding.json` says of such a run instead of a loss.
@@ -43,7 +44,7 @@ pub struct ModelFit {
     task: Task,
     specs: Vec<ModelSpec>,
     /// The models, at the end.
-    models: file::ModelFile,
+    models: ModelFile,
     /// Where public rows come from.
     public: String,
     lambda: f64,
@@ -135,7 +136,7 @@ fn fit(plan: ModelPlan) -> Result<ModelFit> {
         rows_trained: training.scaled.len(),
         models: {
             let models = specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
-            file::ModelFile::of(models, &input, task, training.scaling)
+            file::model_file(models, &input, task, training.scaling)
         },
         public: training.source,
         seconds: started.elapsed().as_secs_f64(),

@@ -8,8 +8,9 @@ use fedweave::tune::Errors;
 use fedweave::{Dataset, Error};
 use fedweave_io::load;
 
+use super::file::model_file;
 use super::plan::ModelPlan;
-use super::{ModelFile, Training, Trial, measure, named, task};
+use super::{Training, Trial, measure, named, task};
 use crate::ask::{Ask, How, Taught, lesson};
 use crate::config::{Lambda, RawConfig};
 use crate::fit::{HeldOut, hold_out};
@@ -69,7 +70,7 @@ pub fn by_fits(how: &How, rest: RawConfig) -> Result<Ask> {
     };
     let train = errors(&training.scaled, &models)?;
     let fitted = askers.iter().zip(&models).map(|(&i, model)| (i, spec.clone(), model.fitted()));
-    let file = ModelFile::of(fitted, &input, task, training.scaling);
+    let file = model_file(fitted, &input, task, training.scaling);
     Ok(Ask {
         rows_trained: training.scaled.len(),
         taught: Taught::Models(spec, task, Box::new(file)),

@@ -1,17 +1,15 @@
 //! `fedweave up --model`: the same models, fitted by processes that exchange predictions.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use fedweave::loss::{Family, LossOptions, LossSpec};
-use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
+use fedweave::Dataset;
+use fedweave::model::relax::{PublicRows, Relax, RelaxOptions, Start, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::JudgedOn;
 use fedweave_io::{Input, RunWriter, load};
-use fedweave_node::{MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
 
-use super::file::ModelFile;
+use super::file::model_file;
 use super::plan::ModelPlan;
 use super::{ModelFit, Training, errors, named, refuse, task, tell};
 use crate::config::RawConfig;
@@ -25,6 +23,19 @@ pub struct Federated {
     training: Training,
     lambda: f64,
     writer: Option<RunWriter>,
+}
+
+/// What a network of processes needs to know.
+pub struct Pieces<'a> {
+    pub input: &'a Input,
+    pub data: &'a Dataset,
+    /// The same rows for all nodes, or rows of each.
+    pub public: &'a [PublicRows],
+    pub task: Task,
+    pub specs: &'a [ModelSpec],
+    pub options: &'a RelaxOptions,
+    pub lambda: f64,
+    pub rounds: usize,
 }
 
 /// What the processes found.
@@ -65,40 +76,17 @@ impl Federated {
         Ok(Federated { plan, input, task, specs, training, lambda, writer })
     }
 
-    /// Flags as they were given.
-    pub fn raw(&self) -> &RawConfig {
-        &self.plan.raw
-    }
-
-    /// The whole network.
-    pub fn network(&self) -> Network {
-        let (names, options) = (&self.input.names, &self.plan.options);
-        let public = match &self.training.public[..] {
-            [rows] if names.len() != 1 => PublicSets::Common(rows.clone()),
-            sets => PublicSets::PerNode(names.iter().cloned().zip(sets.iter().cloned()).collect()),
-        };
-        let models = Models {
+    /// What a network of processes needs to know.
+    pub fn pieces(&self) -> Pieces<'_> {
+        Pieces {
+            input: &self.input,
+            data: &self.training.scaled,
+            public: &self.training.public,
             task: self.task,
-            specs: self.specs.clone(),
-            seeds: (0..names.len()).map(|i| seed_of(options.seed, i)).collect(),
-            public: Arc::new(public),
-        };
-        Network {
-            names: names.clone(),
-            graph: self.input.graph.clone(),
-            data: self.training.scaled.clone(),
-            loss: LossSpec::Same(Family::Squared),
-            loss_options: LossOptions::default(),
-            penalty: PenaltyKind::Squared,
+            specs: &self.specs,
+            options: &self.plan.options,
             lambda: self.lambda,
-            method: MethodSpec::FedRelaxPredictions {
-                both: options.judged_on == JudgedOn::Both,
-                plain: options.weighting == Weighting::Plain,
-            },
-            rounds_max: self.plan.rounds as u64,
-            tolerance: None,
-            patience: Patience::default(),
-            models: Some(models),
+            rounds: self.plan.rounds,
         }
     }
 
@@ -121,7 +109,7 @@ impl Federated {
         (last.number, last.messages, last.bytes) = (found.rounds as usize, found.messages, found.bytes);
         let train = errors(&relax, &self.training.scaled, self.task, &self.input)?;
         let fitted = self.specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
-        let models = ModelFile::of(fitted, &self.input, self.task, self.training.scaling);
+        let models = model_file(fitted, &self.input, self.task, self.training.scaling);
         drop(relax);
         let fit = ModelFit {
             train,

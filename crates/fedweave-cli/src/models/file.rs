@@ -1,114 +1,28 @@
-//! `models.json`: all models of a run as plain data, and predictions from it. Nothing in it is ever executed.
+//! `models.json` of a run, and predictions from it.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use fedweave::matrix::Rows;
-use fedweave::model::{Fitted, MODELS_VERSION, ModelSpec, Task};
+use fedweave::model::{Fitted, ModelSpec, Task};
 use fedweave::scaling::Scaling;
-use fedweave_io::{Encoding, Input, load_rows, read_json};
-use serde::{Deserialize, Serialize};
+use fedweave_io::{Encoding, Input, ModelFile, NodeModel, csv_line, load_rows};
 
-use super::LOSS;
-use crate::predict::{Model, csv_line};
-
-const FORMAT: &str = "fedweave-models";
-
-/// The file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelFile {
-    format: String,
-    version: u32,
+/// Models of some nodes, each with its position in the input.
+pub fn model_file(
+    models: impl Iterator<Item = (usize, ModelSpec, Option<Fitted>)>,
+    input: &Input,
     task: Task,
-    features: Vec<String>,
     scaling: Option<Scaling>,
-    nodes: Vec<NodeModel>,
-}
-
-/// The model of one node; without `fitted` nothing was ever learnt, and it predicts 0, or all classes alike.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NodeModel {
-    node: String,
-    spec: ModelSpec,
-    fitted: Option<Fitted>,
-}
-
-impl ModelFile {
-    /// Models of some nodes.
-    pub fn of(
-        models: impl Iterator<Item = (usize, ModelSpec, Option<Fitted>)>,
-        input: &Input,
-        task: Task,
-        scaling: Option<Scaling>,
-    ) -> Self {
-        let named = models.map(|(i, spec, fitted)| (input.names[i].clone(), spec, fitted));
-        Self::new(task, input.features.clone(), scaling, named)
-    }
-
-    /// Nodes by name, with their classes and models.
-    pub fn new(
-        task: Task,
-        features: Vec<String>,
-        scaling: Option<Scaling>,
-        nodes: impl Iterator<Item = (String, ModelSpec, Option<Fitted>)>,
-    ) -> Self {
-        let nodes = nodes.map(|(node, spec, fitted)| NodeModel { node, spec, fitted }).collect();
-        ModelFile { format: FORMAT.into(), version: MODELS_VERSION, task, features, scaling, nodes }
-    }
-
-    /// How `fedweave predict` reads rows for these models; classes are called by their numbers.
-    pub fn model(&self, encoding: Encoding) -> Model {
-        let classes = match self.task {
-            Task::Regression => Vec::new(),
-            Task::Classification { classes } => (0..classes).map(|k| k.to_string()).collect(),
-        };
-        Model { loss: LOSS.into(), labels: Default::default(), encoding: Encoding { classes, ..encoding } }
-    }
-
-    /// Names and models.
-    pub fn into_models(self) -> impl Iterator<Item = (String, Option<Fitted>)> {
-        self.nodes.into_iter().map(|node| (node.node, node.fitted))
-    }
-
-    /// Whatever stands in the file, predicting from it afterwards cannot go wrong.
-    fn check(&self, encoding: &Encoding) -> Result<()> {
-        ensure!(self.format == FORMAT, "its format is {:?}, not {FORMAT:?}", self.format);
-        ensure!(
-            self.version == MODELS_VERSION,
-            "it has version {}, this program reads version {MODELS_VERSION}: fit again",
-            self.version
-        );
-        ensure!(self.features == encoding.names(), "its features are not those of encoding.json");
-        if let Task::Classification { classes } = self.task {
-            ensure!(classes == encoding.classes.len(), "its classes are not those of encoding.json");
-        }
-        if let Some(scaling) = &self.scaling {
-            ensure!(scaling.dim() == self.features.len(), "its scaling has another number of features");
-        }
-        for model in &self.nodes {
-            let Some(fitted) = &model.fitted else { continue };
-            fitted.check().with_context(|| format!("node `{}`", model.node))?;
-            ensure!(fitted.task() == self.task, "node `{}`: the model predicts something else", model.node);
-            ensure!(
-                fitted.features() == self.features.len(),
-                "node `{}`: the model has {} features, the run {}",
-                model.node,
-                fitted.features(),
-                self.features.len()
-            );
-        }
-        Ok(())
-    }
+) -> ModelFile {
+    let named = models.map(|(i, spec, fitted)| NodeModel { node: input.names[i].clone(), spec, fitted });
+    ModelFile::new(task, input.features.clone(), scaling, named.collect())
 }
 
 /// Predictions of the models of a run for the rows of a file, as CSV.
 pub fn predict(run: &Path, path: &Path, encoding: &Encoding) -> Result<String> {
-    let file: ModelFile = read_json(run, "models.json")?;
-    let shown = run.join("models.json");
-    file.check(encoding).with_context(|| format!("{}: not a file this program wrote", shown.display()))?;
+    let file = ModelFile::read(run, encoding)?;
     let of: HashMap<&str, usize> = file.nodes.iter().enumerate().map(|(i, n)| (n.node.as_str(), i)).collect();
     let mut rows = load_rows(path, &Encoding { target: None, ..encoding.clone() })?;
     if let Some(scaling) = &file.scaling {
