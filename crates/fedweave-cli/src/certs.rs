@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use comfy_table::Table;
-use fedweave_node::certs::{Authority, Issued, Validity};
+use fedweave_node::certs::{Authority, Validity};
 
 use crate::{Exit, say};
 
@@ -111,36 +111,13 @@ fn show(dir: &Path) -> Result<()> {
         let cells = [
             issued.name.clone(),
             issued.issue.to_string(),
-            state(issued, now).into(),
-            date(issued.until),
+            issued.state(now).into(),
+            issued.last_day(),
             days.to_string(),
         ];
         table.add_row(cells.into_iter().chain([issued.hosts.join(","), issued.fingerprint[..16].into()]));
     }
     say(&format!("federation {}\n{table}", authority.federation()))
-}
-
-fn state(issued: &Issued, now: i64) -> &'static str {
-    match issued {
-        Issued { revoked: Some(_), .. } => "revoked",
-        Issued { until, .. } if *until < now => "expired",
-        Issued { from, .. } if *from > now => "not yet valid",
-        _ => "valid",
-    }
-}
-
-/// The day of a moment, in seconds since 1970, by the civil calendar.
-fn date(seconds: i64) -> String {
-    // Days since 0000-03-01, in eras of 400 years: H. Hinnant's algorithm.
-    let days = seconds.div_euclid(86_400) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", year_of_era + era * 400 + late)
 }
 
 fn revoke(dir: &Path, parts: &[String]) -> Result<()> {
@@ -150,15 +127,4 @@ fn revoke(dir: &Path, parts: &[String]) -> Result<()> {
         say(&format!("{part}: {count} certificate(s) revoked"))?;
     }
     say(&format!("copy {}/crl.pem to the other parts: they look at it every few seconds", dir.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_of_the_calendar() {
-        let known = [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (4_102_444_800, "2100-01-01"), (-1, "1969-12-31")];
-        known.iter().for_each(|(seconds, day)| assert_eq!(date(*seconds), *day));
-    }
 }

@@ -13,7 +13,7 @@ use fedweave_io::load;
 use fedweave_report::Report;
 use fedweave_run::compare::CompareResult;
 use fedweave_run::fit::FitResult;
-use fedweave_run::predictor::Scores;
+use fedweave_run::predictor::encoding_of;
 use fedweave_run::request::{CompareRequest, FitRequest, Settings, Value};
 use fedweave_run::{compare, fit, run_dir};
 use tempfile::TempPath;
@@ -54,7 +54,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
     writer.write_bytes(run_dir::STATIONS, STATIONS)?;
     writer.write_parameters(&fit.input.features, &fit.input.names, &fit.parameters)?;
     writer.write_json(run_dir::SUMMARY, &compare::summary(&compared))?;
-    writer.write_json(run_dir::ENCODING, &Scores::of(&fit.loss, &fit.input))?;
+    writer.write_json(run_dir::ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     run_dir::write_report(&writer, &page)?;
     writer.finish()?;
     say(&words(&fit, &compared, &args.out))?;

@@ -73,7 +73,7 @@ enum Command {
     #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
-    Up(Box<up::UpArgs>),
+    Up(JobArgs<4>),
     #[cfg(feature = "federation")]
     /// One part of a federation
     #[command(after_help = node::EXAMPLES)]
@@ -146,7 +146,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Graph(command) => files::graph(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "federation")]
-        Command::Up(args) => up::run(*args),
+        Command::Up(args) => up::run(&args.settings()?),
         #[cfg(feature = "federation")]
         Command::Node(args) => node::run(&args),
         #[cfg(feature = "federation")]

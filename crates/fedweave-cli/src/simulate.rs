@@ -1,13 +1,11 @@
 //! `fedweave simulate`: federations in virtual time, where a seed decides everything that goes wrong.
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use fedweave_node::simulator::{Failure, Limits, Scene, Tally, simulate, simulate_liars};
+use fedweave_node::simulator::{Batch, BatchOutcome, Limits, Subject};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rayon::prelude::*;
 use serde_json::json;
 
 use crate::progress::{catch_interrupts, interrupted, use_threads};
@@ -30,8 +28,6 @@ Examples:
 
 Exit codes: 0 every seed passed, 1 some failed (each is printed with its seed), 2 bad input or failure, 130 interrupted.";
 
-/// Networks that seeds choose from.
-const SCENES: u64 = 48;
 /// Failures told one by one.
 const TOLD: usize = 20;
 
@@ -80,57 +76,25 @@ pub fn run(args: &SimulateArgs) -> Result<Exit> {
     ensure!(count > 0, "--seeds 0: nothing to run");
     first.checked_add(count).context("--first and --seeds together are too large")?;
     let limits = Limits { loss: args.loss, duplication: args.duplication, crashes: args.crashes, ..Default::default() };
-    let scenes = if args.liars { Vec::new() } else { scenes(first, count, args.predictions)? };
+    let subject = match (args.liars, args.predictions) {
+        (true, _) => Subject::Liars,
+        (false, true) => Subject::Predictions,
+        (false, false) => Subject::Parameters,
+    };
     let bar = progress(count);
     let started = Instant::now();
-    let (sum, failures) = (Mutex::new((0, Tally::default())), Mutex::new(Vec::new()));
-    // One by one, so that a slow one does not hold up its neighbours in the list.
-    (0..count as usize).into_par_iter().with_max_len(1).for_each(|k| {
-        let seed = first + k as u64;
-        if interrupted() {
-            return;
-        }
-        let outcome = match args.liars {
-            true => simulate_liars(seed),
-            false => simulate(&scenes[(seed % SCENES) as usize % scenes.len()], &limits, seed),
-        };
-        match outcome {
-            Ok(tally) => add(&mut sum.lock().unwrap_or_else(|e| e.into_inner()), &tally),
-            Err(failure) => failures.lock().unwrap_or_else(|e| e.into_inner()).push(failure),
-        }
-        bar.inc(1);
-    });
+    let outcome = Batch { first, count, subject, limits }.run(&interrupted, &|| bar.inc(1))?;
     bar.finish_and_clear();
-    let (passed, tally) = sum.into_inner().unwrap_or_else(|e| e.into_inner());
-    let mut failures = failures.into_inner().unwrap_or_else(|e| e.into_inner());
-    failures.sort_by_key(|f| f.seed);
-    report(args, passed, &tally, &failures, started.elapsed().as_secs_f64())?;
-    Ok(match (failures.is_empty(), interrupted()) {
+    report(args, &outcome, started.elapsed().as_secs_f64())?;
+    Ok(match (outcome.failures.is_empty(), interrupted()) {
         (_, true) => Exit::Interrupted,
         (true, false) => Exit::Done,
         (false, false) => Exit::Unfinished,
     })
 }
 
-/// The networks that these seeds need; one seed needs one.
-fn scenes(first: u64, count: u64, predictions: bool) -> Result<Vec<Scene>> {
-    let wanted: Vec<u64> = if count == 1 { vec![first % SCENES] } else { (0..SCENES).collect() };
-    let scene = if predictions { Scene::predictions } else { Scene::standard };
-    Ok(wanted.into_par_iter().map(scene).collect::<fedweave_node::Result<Vec<_>>>()?)
-}
-
-fn add((passed, sum): &mut (u64, Tally), tally: &Tally) {
-    *passed += 1;
-    sum.events += tally.events;
-    sum.frames += tally.frames;
-    sum.lost += tally.lost;
-    sum.doubled += tally.doubled;
-    sum.crashes += tally.crashes;
-    sum.damaged += tally.damaged;
-    sum.elapsed_ms = sum.elapsed_ms.max(tally.elapsed_ms);
-}
-
-fn report(args: &SimulateArgs, passed: u64, tally: &Tally, failures: &[Failure], seconds: f64) -> Result<()> {
+fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<()> {
+    let BatchOutcome { passed, tally, failures } = outcome;
     if args.json {
         let failed: Vec<_> = failures
             .iter()

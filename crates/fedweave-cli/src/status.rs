@@ -1,15 +1,11 @@
 //! `fedweave status`: where running parts stand.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::Result;
 use clap::Args;
 use comfy_table::Table;
-use fedweave_node::metrics::{Snapshot, ask};
+use fedweave_node::config::metrics_addresses;
+use fedweave_node::metrics::{NeighbourSnapshot, Snapshot, ask};
 
-use crate::config::read_toml;
-use crate::node::RawNode;
 use crate::{Exit, say};
 
 /// Where running parts stand
@@ -26,7 +22,7 @@ pub struct StatusArgs {
 pub fn run(args: &StatusArgs) -> Result<Exit> {
     let mut addresses = Vec::new();
     for part in &args.parts {
-        addresses.extend(addresses_of(part)?);
+        addresses.extend(metrics_addresses(part)?);
     }
     let answers: Vec<_> = addresses.iter().map(|(name, address)| (name, address, ask(*address))).collect();
     let silent = answers.iter().filter(|(.., answer)| answer.is_err()).count();
@@ -54,7 +50,7 @@ fn row(s: &Snapshot) -> Vec<String> {
         true => format!("all {}", s.neighbours.len()),
         false => format!("{} of {}, not {}", s.neighbours.len() - down.len(), s.neighbours.len(), down.join(", ")),
     };
-    let sum = |of: fn(&fedweave_node::metrics::NeighbourSnapshot) -> u64| s.neighbours.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&NeighbourSnapshot) -> u64| s.neighbours.iter().map(of).sum::<u64>();
     vec![
         s.name.clone(),
         s.state.clone(),
@@ -65,30 +61,4 @@ fn row(s: &Snapshot) -> Vec<String> {
         format!("{} B", sum(|n| n.sent.1)),
         format!("{} B", sum(|n| n.received.1)),
     ]
-}
-
-/// Names and addresses behind a word of the command line.
-fn addresses_of(part: &str) -> Result<Vec<(String, SocketAddr)>> {
-    if let Ok(address) = part.parse() {
-        return Ok(vec![(part.into(), address)]);
-    }
-    let path = Path::new(part);
-    if !path.is_dir() {
-        return Ok(vec![address_in(path)?]);
-    }
-    let mut files: Vec<PathBuf> = std::fs::read_dir(path)?.flatten().map(|e| e.path().join("node.toml")).collect();
-    files.push(path.join("node.toml"));
-    files.retain(|file| file.is_file());
-    files.sort();
-    if files.is_empty() {
-        bail!("{part}: no node.toml in it or in its folders");
-    }
-    files.iter().map(|file| address_in(file)).collect()
-}
-
-fn address_in(path: &Path) -> Result<(String, SocketAddr)> {
-    let raw: RawNode = read_toml(path, "see docs/guide/federation.md")?;
-    let none = || anyhow!("{}: no `metrics` address, so it cannot be asked", path.display());
-    let address = raw.metrics.as_deref().ok_or_else(none)?;
-    Ok((raw.name, address.parse().with_context(|| format!("{}: metrics = \"{address}\"", path.display()))?))
 }

@@ -58,6 +58,10 @@ pub enum Fault {
     #[error("not readable as idx: {message}; fetch the file again")]
     Idx { message: String },
 
+    /// A TOML file that cannot be understood.
+    #[error("{what}; {hint}")]
+    Toml { what: String, hint: &'static str },
+
     /// A number beyond double precision.
     #[error("column {column}: {value} is not a finite number; correct it or leave the cell empty")]
     Infinite { column: String, value: String },
@@ -167,6 +171,9 @@ pub enum Fault {
     /// A parameters file of unexpected shape.
     #[error("not a parameters table: {message}; the first column must be `node`, the others numbers")]
     Parameters { message: String },
+    /// Models that cannot be used.
+    #[error("not a file this program wrote: {message}")]
+    Models { message: String },
     /// A checkpoint that is damaged.
     #[error("not a usable checkpoint: {message}; delete it and start afresh")]
     Checkpoint { message: String },

@@ -29,6 +29,7 @@ mod idx;
 mod input;
 mod run;
 mod table;
+mod toml_file;
 
 pub use edges::EdgeList;
 pub use error::{At, IoError, Place};
@@ -38,5 +39,9 @@ pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
     Unlabelled, load, load_rows, load_unlabelled,
 };
-pub use run::{Checkpoint, Parameters, RunWriter, fingerprint, read_json, read_parameters};
+pub use run::{
+    ANY_CLASS, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint,
+    read_json, read_parameters,
+};
 pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};
+pub use toml_file::{TomlFile, read_toml};

@@ -1,6 +1,7 @@
 //! The run directory: everything a run leaves behind, as plain files.
 
 mod checkpoint;
+mod models;
 mod parameters;
 mod writer;
 
@@ -9,8 +10,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 pub use checkpoint::{Checkpoint, fingerprint};
+pub use models::{ANY_CLASS, ModelFile, NodeModel, RunEncoding};
 pub use parameters::{Parameters, read_parameters};
-pub use writer::RunWriter;
+pub use writer::{RunWriter, csv_line};
 
 use crate::error::{IoError, Place};
 

@@ -37,6 +37,14 @@ pub enum LogError {
         /// What is wrong.
         what: &'static str,
     },
+    /// A digest that was noted earlier is not in it.
+    #[error("{}: the head {head} is not in it: lines at the end were removed, or it is another log", path.display())]
+    HeadGone {
+        /// The log.
+        path: PathBuf,
+        /// The digest.
+        head: String,
+    },
 }
 
 /// What a verified log says about itself.
@@ -133,6 +141,17 @@ pub fn verify(path: &Path) -> Result<Chain, LogError> {
     }
 }
 
+/// Follows the chain, which must still contain a `head` that was noted earlier.
+pub fn verify_since(path: &Path, head: &str) -> Result<Chain, LogError> {
+    let chain = verify(path)?;
+    let text = std::fs::read_to_string(path).map_err(|error| LogError::File { path: path.to_path_buf(), error })?;
+    let is_digest = head.len() == NOTHING.len() && head.bytes().all(|b| b.is_ascii_hexdigit());
+    match is_digest && text.contains(&format!("{HASH}{head}\"}}")) {
+        true => Ok(chain),
+        false => Err(LogError::HeadGone { path: path.to_path_buf(), head: head.into() }),
+    }
+}
+
 const HASH: &str = ",\"hash\":\"";
 
 /// The digest of `line`, if it follows on `chain`.
@@ -198,6 +217,18 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             assert!(matches!(verify(&path), Err(LogError::Broken { line: l, .. }) if l == line), "{order:?}");
         }
+    }
+
+    #[test]
+    fn a_head_noted_earlier_must_still_be_there() {
+        let (_folder, path) = written(3);
+        let head = verify(&path).unwrap().head;
+        EventLog::open(&path, 9).unwrap().write(9, &"later").unwrap();
+        assert_eq!(verify_since(&path, &head).unwrap().lines, 4);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.lines().take(2).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        assert!(matches!(verify_since(&path, &head), Err(LogError::HeadGone { .. })));
+        assert!(matches!(verify_since(&path, "event"), Err(LogError::HeadGone { .. })));
     }
 
     #[test]

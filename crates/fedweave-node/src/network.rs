@@ -5,9 +5,10 @@ use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::{Dataset, Graph, Matrix, Problem};
 
 use crate::error::{Error, Result};
-use crate::hash::Fnv;
-use crate::models::{Models, with_public};
-use crate::plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};
+use crate::models::Models;
+use crate::plan::{
+    DeadPolicy, MethodSpec, NO_AUTHORITY, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule, numbered_features,
+};
 
 /// All there is to know of a network. Nodes are in byte order of their names, so that every way to run it adds up in the
 /// same order.
@@ -71,22 +72,16 @@ impl Network {
             DeadPolicy::Continue => parts.saturating_sub(1) as u32,
             _ => diameter(&neighbours),
         };
-        let federation = self.fingerprint();
         let mut nodes_of = vec![Vec::new(); parts];
         part.iter().enumerate().for_each(|(i, &p)| nodes_of[p].push(i));
-        let plan = |p: usize| self.plan(p, &nodes_of[p], part, &neighbours[p], diameter, federation);
-        (0..parts).filter(|&p| !nodes_of[p].is_empty()).map(plan).collect()
+        let plan = |p: usize| self.plan(p, &nodes_of[p], part, &neighbours[p], diameter);
+        let mut plans = (0..parts).filter(|&p| !nodes_of[p].is_empty()).map(plan).collect::<Result<Vec<_>>>()?;
+        let federation = plans.first().map_or(0, |plan| plan.agreement(NO_AUTHORITY, &self.features()));
+        plans.iter_mut().for_each(|plan| plan.federation = federation);
+        Ok(plans)
     }
 
-    fn plan(
-        &self,
-        p: usize,
-        nodes: &[usize],
-        part: &[usize],
-        neighbours: &[usize],
-        diameter: u32,
-        federation: u64,
-    ) -> Result<Plan> {
+    fn plan(&self, p: usize, nodes: &[usize], part: &[usize], neighbours: &[usize], diameter: u32) -> Result<Plan> {
         let mut edges = Vec::new();
         for &i in nodes {
             for end in self.graph.ends(i) {
@@ -102,7 +97,8 @@ impl Network {
         }
         Ok(Plan {
             name: part_name(p),
-            federation,
+            // All parts agree on it: computed once.
+            federation: 0,
             nodes: nodes.iter().map(|&i| self.names[i].clone()).collect(),
             data: self.rows_of(nodes)?,
             loss: match &self.loss {
@@ -119,6 +115,16 @@ impl Network {
             patience: self.patience,
             models: self.models.as_ref().map(|models| models.select(nodes)),
         })
+    }
+
+    /// Names of the features: numbers, since nobody named them here.
+    pub fn features(&self) -> Vec<String> {
+        numbered_features(self.data.dim(), self.has_intercept())
+    }
+
+    /// True if the last feature is an intercept.
+    pub fn has_intercept(&self) -> bool {
+        self.models.is_none() && self.loss_options.spare_last
     }
 
     fn rows_of(&self, nodes: &[usize]) -> Result<Dataset> {
@@ -148,31 +154,6 @@ impl Network {
         }
         neighbours
     }
-
-    /// Tells this network and its settings from others. Rows are private and do not enter.
-    fn fingerprint(&self) -> u64 {
-        let mut hash = self.names.iter().fold(Fnv::new(), |hash, name| hash.text(name));
-        for e in 0..self.graph.edges() {
-            let (i, j) = self.graph.nodes_of(e);
-            hash = hash.word(i as u64).word(j as u64).word(self.graph.weight(e).to_bits());
-        }
-        let settings =
-            settings_fingerprint(hash, self.penalty, self.lambda, &self.method, self.rounds_max, self.tolerance);
-        self.models.as_ref().map_or(settings, |models| with_public(settings, models.public.digest()))
-    }
-}
-
-/// Adds the settings that all parts must share.
-pub(crate) fn settings_fingerprint(
-    hash: Fnv,
-    penalty: PenaltyKind,
-    lambda: f64,
-    method: &MethodSpec,
-    rounds_max: u64,
-    tolerance: Option<f64>,
-) -> u64 {
-    let hash = hash.text(penalty.build().name()).word(lambda.to_bits()).text(&format!("{method:?}"));
-    hash.word(rounds_max).word(tolerance.unwrap_or(-1.0).to_bits()).finish()
 }
 
 /// The name of a part of a network that was cut: `part-0007`.

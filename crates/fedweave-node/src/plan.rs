@@ -6,7 +6,13 @@ use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::penalty::{Norm1, Norm2, NormInf, Penalty, SquaredNorm};
 use serde::{Deserialize, Serialize};
 
-use crate::models::Models;
+use crate::hash::Fnv;
+use crate::models::{Models, with_public};
+
+/// The name of the method on predictions.
+pub const ON_PREDICTIONS: &str = "fedrelax-predictions";
+/// Stands for the authority of a federation without certificates.
+pub const NO_AUTHORITY: &str = "plaintext";
 
 /// A neighbouring part: its position in [`Plan::peers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,6 +49,40 @@ pub struct Plan {
     pub patience: Patience,
     /// Models of any class, for the method on predictions; `loss` and `penalty` then do not matter.
     pub models: Option<Models>,
+}
+
+impl Plan {
+    /// Identifies what all parts of a federation agree on: [`Plan::federation`]. Rows are private and do not enter; nodes and
+    /// edges do not either, because no part knows all of them.
+    ///
+    /// `authority` signed the certificates ([`NO_AUTHORITY`] if there are none); `features` are the names of the features,
+    /// [`numbered_features`] where nobody named them.
+    pub fn agreement(&self, authority: &str, features: &[String]) -> u64 {
+        let hash = Fnv::new().text(authority).word(features.len() as u64);
+        let hash = features.iter().fold(hash, |hash, name| hash.text(name));
+        let StopRule { rounds_max, tolerance, diameter } = self.stop;
+        let hash = hash.word(self.lambda.to_bits()).text(&format!("{:?}", self.method)).word(rounds_max);
+        let hash = hash.word(tolerance.unwrap_or(-1.0).to_bits()).word(u64::from(diameter));
+        if let Some(models) = &self.models {
+            let settings = hash.text(&format!("{:?}", models.task)).finish();
+            return with_public(settings, models.public.digest());
+        }
+        let loss = match &self.loss {
+            LossSpec::Same(family) => format!("{family:?}"),
+            LossSpec::PerNode(_) => "each node its own".into(),
+        };
+        let LossOptions { ridge, spare_last, node_weight } = self.loss_options;
+        let hash = hash.text(&loss).word(ridge.to_bits()).word(u64::from(spare_last));
+        hash.text(&format!("{node_weight:?}")).text(self.penalty.name()).finish()
+    }
+}
+
+/// Names of features that nobody named: `x1`, `x2`, ..., and `intercept` for the last one if it is one.
+pub fn numbered_features(dim: usize, intercept: bool) -> Vec<String> {
+    let columns = dim - usize::from(intercept && dim > 0);
+    let mut names: Vec<String> = (1..=columns).map(|k| format!("x{k}")).collect();
+    names.extend((columns < dim).then(|| "intercept".into()));
+    names
 }
 
 /// An edge, as seen from one of the part's nodes.
@@ -83,10 +123,20 @@ impl PenaltyKind {
         }
     }
 
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            PenaltyKind::Norm2 => "norm2",
+            PenaltyKind::Norm1 => "norm1",
+            PenaltyKind::NormInf => "norminf",
+            PenaltyKind::Squared => "squared",
+        }
+    }
+
     /// The penalty of this name, as on the command line.
     pub fn named(name: &str) -> Option<Self> {
         let all = [PenaltyKind::Norm2, PenaltyKind::Norm1, PenaltyKind::NormInf, PenaltyKind::Squared];
-        all.into_iter().find(|kind| kind.build().name() == name)
+        all.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -125,6 +175,17 @@ pub enum MethodSpec {
 }
 
 impl MethodSpec {
+    /// Its name, in commands and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            MethodSpec::PrimalDual { .. } => "primal-dual",
+            MethodSpec::FedGd { .. } => "fedgd",
+            MethodSpec::FedRelax => "fedrelax",
+            MethodSpec::FedRelaxPredictions { .. } => ON_PREDICTIONS,
+            MethodSpec::AsyncFedGd { .. } => "async-fedgd",
+        }
+    }
+
     /// Rounds by which a part may be ahead of its neighbours; 0 if parts go in step.
     pub fn staleness(&self) -> u64 {
         match self {
@@ -170,6 +231,17 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Patience { policy: DeadPolicy::Wait, dead_after_ms: 30_000, retry_ms: 100 }
+    }
+}
+
+impl DeadPolicy {
+    /// All of them by name, the default first.
+    pub const NAMES: [(&'static str, DeadPolicy); 3] =
+        [("wait", DeadPolicy::Wait), ("continue", DeadPolicy::Continue), ("stop", DeadPolicy::Stop)];
+
+    /// Its name, in commands and files.
+    pub fn name(self) -> &'static str {
+        DeadPolicy::NAMES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -5,6 +5,7 @@
 //! Two phases: first faults, then everything heals, and all parts must end. After every event invariants are checked; at the
 //! end the models must have the bits of the solver on one machine.
 
+mod batch;
 mod faults;
 mod incidents;
 mod invariants;
@@ -17,6 +18,7 @@ mod world;
 
 use std::fmt;
 
+pub use batch::{Batch, BatchOutcome, Subject};
 pub use faults::{Faults, Limits};
 pub use liars::{Liars, Lie, scene_with_liars};
 pub use scene::Scene;

@@ -11,11 +11,10 @@ use fedweave::matrix::Matrix;
 use fedweave::model::active_sampling::{Asking, Candidates, learn};
 use fedweave::model::{ModelSpec, Task};
 use fedweave::tune::Errors;
-use fedweave_io::Input;
+use fedweave_io::{Input, ModelFile};
 
 use crate::error::{Error, Result, refuse, require};
 use crate::held_out::HeldOutErrors;
-use crate::model_file::ModelFile;
 use crate::request::AskRequest;
 use crate::request::ask::Learner;
 use crate::watch::Observer;

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use fedweave::graph::partition::Partition;
 use fedweave::graph::{Graph, Spectrum, laplacian_extremes};
-use fedweave_io::{EdgeList, Input, InputSpec, load};
+use fedweave_io::{EdgeList, Input, InputSpec, csv_line, load};
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::predictor::csv_line;
 use crate::request::data::metric;
 
 /// Facts about a graph.
@@ -84,7 +83,7 @@ pub fn nearest(nodes: &Path, node: &str, k: usize, by: &[String], distance: Opti
 pub fn edges_csv(input: &Input) -> String {
     let edge = |e: usize| {
         let (i, j) = input.graph.nodes_of(e);
-        csv_line([input.names[i].as_str(), input.names[j].as_str(), "1"].into_iter())
+        csv_line([input.names[i].as_str(), input.names[j].as_str(), "1"])
     };
     std::iter::once("source,target,weight\n".to_owned()).chain((0..input.graph.edges()).map(edge)).collect()
 }

@@ -15,7 +15,7 @@ pub mod error;
 pub mod fit;
 pub mod graph;
 pub mod held_out;
-pub mod model_file;
+mod model_file;
 pub mod path;
 pub mod predictor;
 pub mod relax;

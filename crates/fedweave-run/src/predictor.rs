@@ -6,60 +6,44 @@ use std::path::Path;
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
-use fedweave_io::{Encoding, Input, Parameters, load_rows, read_json, read_parameters};
-use serde::{Deserialize, Serialize};
+use fedweave_io::{
+    ANY_CLASS, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
+};
 
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::model_file::ModelFile;
-use crate::run_dir::{ENCODING, MODELS};
+use crate::model_file::cells;
+use crate::run_dir::ENCODING;
 use crate::wording::loss_name;
 
-/// What `encoding.json` says of models of any class, instead of a loss.
-pub const ANY_CLASS: &str = "models";
-/// What it says where nodes have different losses.
+/// What `encoding.json` says where nodes have different losses.
 const MIXED: &str = "mixed";
 
-/// How to read rows and what the scores mean: `encoding.json` of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
-    /// The loss, which knows its link.
-    pub loss: String,
-    /// How the two classes of a two-class loss were written.
-    pub labels: [String; 2],
-    /// From tables to features.
-    pub encoding: Encoding,
+/// How rows are read for models with parameters, and what their scores mean.
+pub fn encoding_of(loss: &LossSpec, input: &Input) -> RunEncoding {
+    let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
+    RunEncoding { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
 }
 
-impl Scores {
-    /// Of models with parameters.
-    pub fn of(loss: &LossSpec, input: &Input) -> Self {
-        let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
-        Scores { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
-    }
+/// The same for models of any class.
+pub fn encoding_of_models(encoding: Encoding) -> RunEncoding {
+    RunEncoding { loss: ANY_CLASS.into(), labels: Default::default(), encoding }
+}
 
-    /// Of models of any class.
-    pub fn of_models(encoding: Encoding) -> Self {
-        Scores { loss: ANY_CLASS.into(), labels: Default::default(), encoding }
+/// The loss that scores are of; `None` where they differ from node to node.
+fn family(scores: &RunEncoding) -> Result<Option<Family>> {
+    if scores.loss == MIXED {
+        return Ok(None);
     }
-
-    /// The loss that the scores are of; `None` where they differ from node to node.
-    fn family(&self) -> Result<Option<Family>> {
-        if self.loss == MIXED {
-            return Ok(None);
-        }
-        match Family::named(&self.loss, 1.0, 0.5) {
-            Some(Family::Multinomial { .. }) => {
-                Ok(Some(Family::Multinomial { classes: self.encoding.classes.len() }))
-            }
-            Some(family) => Ok(Some(family)),
-            None => refuse!("{ENCODING}: the loss `{}` is unknown; fit again with this version", self.loss),
-        }
+    match Family::named(&scores.loss, 1.0, 0.5) {
+        Some(Family::Multinomial { .. }) => Ok(Some(Family::Multinomial { classes: scores.encoding.classes.len() })),
+        Some(family) => Ok(Some(family)),
+        None => refuse!("{ENCODING}: the loss `{}` is unknown; fit again with this version", scores.loss),
     }
 }
 
 /// The models of a run.
 pub struct Predictor {
-    scores: Scores,
+    scores: RunEncoding,
     models: Models,
     shown: String,
 }
@@ -81,14 +65,13 @@ impl Predictor {
     /// Reads the models of a run directory.
     pub fn open(run: &Path) -> Result<Predictor> {
         let shown = run.display().to_string();
-        let scores: Scores =
+        let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
         if scores.loss == ANY_CLASS {
-            let file: ModelFile = read_json(run, MODELS)?;
-            file.check(&scores.encoding).at(format!("{}: not a file this program wrote", run.join(MODELS).display()))?;
+            let file = ModelFile::read(run, &scores.encoding)?;
             return Ok(Predictor { scores, models: Models::AnyClass(file), shown });
         }
-        let family = scores.family()?;
+        let family = family(&scores)?;
         require!(
             family != Some(Family::Point),
             "the point loss places nodes, it does not predict rows; see parameters.csv"
@@ -131,7 +114,7 @@ impl Predictor {
     pub fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match &self.models {
             Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
-            Models::AnyClass(file) => Box::new(file.names()),
+            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
         }
     }
 
@@ -155,7 +138,7 @@ impl Predictor {
 
     fn cells(&self, node: usize, x: &[f64]) -> Result<Vec<String>> {
         let (family, w) = match &self.models {
-            Models::AnyClass(file) => return file.cells(node, Rows::new(x.len(), x), &self.scores.encoding.classes),
+            Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
             Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
         };
         // Without one loss for all nodes there is a score and nothing more.
@@ -182,17 +165,8 @@ impl Predictions {
     /// The table as CSV.
     pub fn to_csv(&self) -> String {
         let lines = std::iter::once(&self.header).chain(&self.rows);
-        lines.map(|cells| csv_line(cells.iter().map(String::as_str))).collect()
+        lines.map(csv_line).collect()
     }
-}
-
-/// One line of CSV, quoted where needed.
-pub fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let quote = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    };
-    cells.map(quote).collect::<Vec<_>>().join(",") + "\n"
 }
 
 /// Names of the parameters of a node; several classes have one set each.

@@ -14,12 +14,12 @@ use fedweave::model::{ModelSpec, Task};
 use fedweave::scaling::Scaling;
 use fedweave::split::{Part, Split};
 use fedweave::tune::Errors;
-use fedweave_io::Input;
+use fedweave_io::{Input, ModelFile};
 
 use crate::checks::{hold_out, refuse_lonely_nodes};
 use crate::error::{Result, require};
 use crate::held_out::HeldOutErrors;
-use crate::model_file::ModelFile;
+use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::request::RelaxRequest;
 use crate::watch::Observer;
@@ -127,7 +127,7 @@ pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Re
     Ok(RelaxResult {
         train: errors(&relax, &training.scaled, task, &input)?,
         rows_trained: training.scaled.len(),
-        models: ModelFile::of(fitted, &input, task, training.scaling.clone()),
+        models: model_file(fitted, &input, task, training.scaling.clone()),
         public: training.source.clone(),
         seconds: observer.seconds(),
         task,

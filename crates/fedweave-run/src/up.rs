@@ -9,13 +9,14 @@ use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
-use fedweave_io::{Input, ModelFile};
+use fedweave_io::Input;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
 use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Error, Result, refuse, require};
 use crate::fit::{FitResult, Solved, build, finish};
+use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{ModelRows, RelaxResult, errors, specs, task};
 use crate::request::settings::choice;
@@ -176,9 +177,8 @@ impl FederatedModels {
         (last.number, last.messages, last.bytes) =
             (found.exchange.rounds as usize, found.exchange.messages, found.exchange.bytes);
         let train = errors(&relax, &training.scaled, task, &input)?;
-        let fitted = specs.iter().enumerate();
-        let fitted = fitted.map(|(i, spec)| (input.names[i].clone(), spec.clone(), relax.model(i).fitted()));
-        let models = ModelFile::new(task, input.features.clone(), training.scaling.clone(), fitted);
+        let fitted = specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
+        let models = model_file(fitted, &input, task, training.scaling.clone());
         drop(relax);
         Ok(RelaxResult {
             rows_trained: training.scaled.len(),
@@ -201,8 +201,8 @@ impl FederatedModels {
 /// The model of a node, as its part left it.
 fn local(spec: &ModelSpec, task: Task, seed: u64, fitted: Option<Fitted>, name: &str) -> Result<Local> {
     let local = match fitted {
-        Some(fitted) => Local::load(spec.clone(), seed, fitted),
-        None => Local::new(spec.clone(), task, seed),
+        Some(fitted) => Local::load(spec.clone(), seed, fitted).map_err(|e| e.to_string()),
+        None => Local::new(spec.clone(), task, seed).map_err(|e| e.to_string()),
     };
-    local.map_err(|e| Error::Node { name: name.to_owned(), message: e.to_string() })
+    local.map_err(|message| Error::Node { name: name.to_owned(), message })
 }

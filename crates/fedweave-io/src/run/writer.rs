@@ -164,6 +164,13 @@ fn keep_foreign(old: &Path, new: &Path, ours: &[&str]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// One line of CSV, fields quoted where they need it.
+pub fn csv_line<F: Display>(fields: impl IntoIterator<Item = F>) -> String {
+    let mut text = String::new();
+    push_record(&mut text, fields);
+    text
+}
+
 fn push_record<F: Display>(text: &mut String, fields: impl IntoIterator<Item = F>) {
     for (i, field) in fields.into_iter().enumerate() {
         if i > 0 {

@@ -56,6 +56,23 @@ pub struct Issued {
     pub revoked: Option<i64>,
 }
 
+impl Issued {
+    /// What it is good for at a moment, in seconds since 1970: valid, revoked, expired, not yet valid.
+    pub fn state(&self, now: i64) -> &'static str {
+        match self {
+            Issued { revoked: Some(_), .. } => "revoked",
+            Issued { until, .. } if *until < now => "expired",
+            Issued { from, .. } if *from > now => "not yet valid",
+            _ => "valid",
+        }
+    }
+
+    /// The last day on which it is good, year-month-day.
+    pub fn last_day(&self) -> String {
+        OffsetDateTime::from_unix_timestamp(self.until).map_or("?".into(), |moment| moment.date().to_string())
+    }
+}
+
 /// The authority of a federation, opened for signing.
 pub struct Authority {
     folder: PathBuf,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::FRAME_BYTES_MAX;
 use crate::certs::{CertError, Credentials, Identity, RevocationList};
+use crate::plan::NO_AUTHORITY;
 
 /// Alive signs are due so often; a frozen neighbour is noticed after this time.
 const LEASE_MS: u64 = 2500;
@@ -81,7 +82,7 @@ impl Link {
         match self {
             Link::Tls(credentials) => credentials.identity.clone(),
             Link::LoopbackPlaintext { name } => {
-                Identity { name: name.clone(), issue: 1, federation: "plaintext".into() }
+                Identity { name: name.clone(), issue: 1, federation: NO_AUTHORITY.into() }
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{AskResult, Taught, askers, lesson};
 use crate::checks::hold_out;
 use crate::error::Result;
 use crate::held_out::HeldOutErrors;
-use crate::model_file::ModelFile;
+use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{Apart, ModelRows, measure, specs, task};
 use crate::request::{AskRequest, RelaxRequest};
@@ -71,7 +71,7 @@ pub(super) fn ask(
     };
     let train = errors(&training.scaled, &models)?;
     let fitted = askers.iter().zip(&models).map(|(&i, model)| (i, spec.clone(), model.fitted()));
-    let file = ModelFile::of(fitted, &input, task, training.scaling);
+    let file = model_file(fitted, &input, task, training.scaling);
     Ok(AskResult {
         request: request.clone(),
         rows_trained: training.scaled.len(),

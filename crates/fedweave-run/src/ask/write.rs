@@ -7,7 +7,7 @@ use fedweave_io::RunWriter;
 use super::report::report_of;
 use super::{AskResult, Lesson, Taught, summary};
 use crate::error::Result;
-use crate::predictor::{Scores, parameter_names};
+use crate::predictor::{encoding_of, encoding_of_models, parameter_names};
 use crate::run_dir::{
     CHOICES, CONFIG, ENCODING, ERROR_COLUMNS, ERRORS, MODELS, TEACHERS, cell, write_report, write_summary,
 };
@@ -37,11 +37,11 @@ fn write_models(ask: &AskResult, writer: &RunWriter) -> Result<()> {
         Taught::Parameters(loss, w) => {
             let askers: Vec<String> = ask.lessons.iter().map(|l| ask.input.names[l.node].clone()).collect();
             writer.write_parameters(&parameter_names(loss, &ask.input), &askers, w)?;
-            Scores::of(loss, &ask.input)
+            encoding_of(loss, &ask.input)
         }
         Taught::Models(_, _, file) => {
             writer.write_json(MODELS, file)?;
-            Scores::of_models(ask.input.encoding.clone())
+            encoding_of_models(ask.input.encoding.clone())
         }
     };
     Ok(writer.write_json(ENCODING, &scores)?)

@@ -7,7 +7,7 @@ use fedweave_io::RunWriter;
 
 use super::{FitResult, report_of, summary};
 use crate::error::Result;
-use crate::predictor::{Scores, parameter_names};
+use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
     CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
 };
@@ -48,7 +48,7 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
         };
         writer.write_csv(COVARIANCE, &header, names.iter().enumerate().map(row))?;
     }
-    writer.write_json(ENCODING, &Scores::of(&fit.loss, &fit.input))?;
+    writer.write_json(ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::report::report_of;
 use super::summary::gains;
 use super::{RelaxResult, summary};
 use crate::error::Result;
-use crate::predictor::Scores;
+use crate::predictor::encoding_of_models;
 use crate::run_dir::{
     CONFIG, ENCODING, ERROR_COLUMNS, ERRORS, GAINS, HISTORY, LAMBDA, MODELS, ROUND_COLUMNS, cell, write_report,
     write_summary,
@@ -17,7 +17,7 @@ use crate::run_dir::{
 /// Writes the run directory; returns where it is.
 pub fn write_run(fit: &RelaxResult, writer: RunWriter) -> Result<PathBuf> {
     writer.write_json(MODELS, &fit.models)?;
-    writer.write_json(ENCODING, &Scores::of_models(fit.input.encoding.clone()))?;
+    writer.write_json(ENCODING, &encoding_of_models(fit.input.encoding.clone()))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;
     let rounds = fit.history.iter().map(|r| {
         let numbers = [r.objective.to_string(), cell(r.train), cell(r.validation)];

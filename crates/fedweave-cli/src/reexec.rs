@@ -1,11 +1,12 @@
 //! How this program calls itself: parts of a federation are processes of it, and the transport wants a fresh start.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fedweave_node::transport::RUNTIME;
 
 /// Words that start this program, as a JSON list, e.g. `["/usr/bin/python3", "-m", "fedweave"]`: for programs that offer the
@@ -21,16 +22,18 @@ pub fn remember(words: &[OsString]) {
 }
 
 /// A command that starts this program, without words yet.
-pub fn ourselves() -> Result<Command> {
-    if let Some(text) = std::env::var_os(VARIABLE) {
-        let list = text.to_str().and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
-        let words = list.with_context(|| format!("{VARIABLE}: not a JSON list of words"))?;
-        ensure!(!words.is_empty() && !words[0].is_empty(), "{VARIABLE}: the list is empty");
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        return Ok(command);
+pub fn command() -> io::Result<Command> {
+    let Some(text) = std::env::var_os(VARIABLE) else { return Ok(Command::new(std::env::current_exe()?)) };
+    let list = text.to_str().and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
+    let words = list.ok_or_else(|| io::Error::other(format!("{VARIABLE}: not a JSON list of words")))?;
+    match words.split_first() {
+        Some((program, more)) if !program.is_empty() => {
+            let mut command = Command::new(program);
+            command.args(more);
+            Ok(command)
+        }
+        _ => Err(io::Error::other(format!("{VARIABLE}: the list is empty"))),
     }
-    Ok(Command::new(std::env::current_exe().context("where is this program?")?))
 }
 
 /// The transport wants an environment variable, which only a new program can have from its start: this one replaces itself.
@@ -39,6 +42,6 @@ pub fn with_right_runtime() -> Result<()> {
         return Ok(());
     }
     let words = WORDS.get().map_or(&[][..], Vec::as_slice);
-    let failed = ourselves()?.args(words).env(RUNTIME.0, RUNTIME.1).exec();
+    let failed = command()?.args(words).env(RUNTIME.0, RUNTIME.1).exec();
     Err(failed).context("the program cannot start itself again")
 }

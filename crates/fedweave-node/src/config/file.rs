@@ -1,15 +1,15 @@
-//! What stands in `node.toml`, before it is understood.
+//! What stands in `node.toml`. The same structs write it (`fedweave up`) and read it (`fedweave node`).
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::RawConfig;
+use super::model::ModelSection;
 
 /// The file of one part. Paths are relative to the folder of the file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawNode {
+pub struct PartFile {
     /// Name of the part, as in its certificate.
     pub name: String,
     /// `host:port` to listen on.
@@ -21,29 +21,29 @@ pub struct RawNode {
     pub metrics: Option<String>,
     /// Certificates; without them the part may only run on loopback addresses, and must be told so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub certificates: Option<RawCertificates>,
+    pub certificates: Option<CertificateSection>,
     /// What all parts agree on.
-    pub federation: RawFederation,
+    pub federation: FederationSection,
     /// Patience with silent neighbours.
     #[serde(default)]
-    pub silence: RawSilence,
-    /// Data and model: the flags of `fedweave fit`.
-    pub model: RawConfig,
+    pub silence: SilenceSection,
+    /// Data and model.
+    pub model: ModelSection,
     /// Neighbouring parts.
     #[serde(default, rename = "neighbour")]
-    pub neighbours: Vec<RawNeighbour>,
+    pub neighbours: Vec<NeighbourEntry>,
     /// fedrelax-predictions: nodes of this part with a model class of their own.
     #[serde(default, rename = "node", skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<RawModelOf>,
+    pub nodes: Vec<NodeEntry>,
     /// Edges that touch nodes of this part.
     #[serde(default, rename = "edge")]
-    pub edges: Vec<RawEdge>,
+    pub edges: Vec<EdgeEntry>,
 }
 
 /// Certificates of a part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawCertificates {
+pub struct CertificateSection {
     /// The authority's certificate.
     pub authority: PathBuf,
     /// The part's own.
@@ -56,9 +56,9 @@ pub struct RawCertificates {
 }
 
 /// What all parts agree on: frames of a part that differs are refused.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawFederation {
+pub struct FederationSection {
     /// Number of parts; a bound on how far apart two of them can be.
     pub parts: u32,
     /// Number of rounds, at most.
@@ -93,9 +93,9 @@ pub struct RawFederation {
 }
 
 /// What to do about silent neighbours.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct RawSilence {
+pub struct SilenceSection {
     /// wait, continue or stop [default: wait].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
@@ -108,9 +108,9 @@ pub struct RawSilence {
 }
 
 /// A neighbouring part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawNeighbour {
+pub struct NeighbourEntry {
     /// Its name, as in its certificate.
     pub name: String,
     /// `host:port` to dial; one end of every pair must have it.
@@ -119,9 +119,9 @@ pub struct RawNeighbour {
 }
 
 /// The model of a node.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawModelOf {
+pub struct NodeEntry {
     /// The node.
     pub name: String,
     /// Its model class and options, as for `--model` [default: model.model].
@@ -133,9 +133,9 @@ pub struct RawModelOf {
 }
 
 /// An edge from a node of this part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RawEdge {
+pub struct EdgeEntry {
     /// A node of this part.
     pub node: String,
     /// The node at the other side.

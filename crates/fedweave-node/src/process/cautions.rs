@@ -1,0 +1,50 @@
+//! What the owner of a part should know before it starts.
+
+use fedweave::robustness::liars_bound;
+
+use crate::config::PartSettings;
+use crate::exposure::exposure;
+use crate::subproblem::Subproblem;
+use crate::plan::Plan;
+use crate::run::now_ms;
+use crate::transport::Link;
+
+/// So many exposed nodes are named; of the others, their number.
+const EXPOSED_NAMED: usize = 3;
+/// A certificate with fewer days left is mentioned.
+const DAYS_LEFT_MIN: i64 = 14;
+
+/// What a part risks as it is configured, a sentence each.
+pub fn cautions(settings: &PartSettings) -> Vec<String> {
+    let mut cautions = Vec::new();
+    match &settings.link {
+        Link::LoopbackPlaintext { .. } => {
+            cautions.push("frames are neither encrypted nor authenticated (--loopback-plaintext)".into());
+        }
+        Link::Tls(credentials) => {
+            let days = (credentials.until.unix_timestamp() - now_ms() as i64 / 1000) / 86_400;
+            if days < DAYS_LEFT_MIN {
+                cautions.push(format!("the certificate expires in {days} day(s)"));
+            }
+        }
+    }
+    let exposed = exposure(&settings.plan);
+    cautions.extend(exposed.iter().take(EXPOSED_NAMED).map(ToString::to_string));
+    if exposed.len() > EXPOSED_NAMED {
+        cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));
+    }
+    cautions.extend(liars(&settings.plan));
+    cautions
+}
+
+/// What the neighbouring parts could do to our models together, if they lied.
+fn liars(plan: &Plan) -> Option<String> {
+    let (subproblem, problem) = Subproblem::build(plan, |_| true).ok()?;
+    let mut own = vec![false; problem.nodes()];
+    subproblem.own.iter().for_each(|&i| own[i as usize] = true);
+    Some(match liars_bound(&problem, |i| !own[i]) {
+        Ok(0.0) => return None,
+        Ok(bound) => format!("if all neighbours lied, they could move our models by at most {bound:.3} together"),
+        Err(why) => format!("no bound on what lying neighbours could do to our models: {why}"),
+    })
+}

@@ -1,0 +1,105 @@
+//! What a part leaves behind: its models, its flows, a summary.
+
+use fedweave::model::Fitted;
+use fedweave_io::{IoError, ModelFile, NodeModel, RunWriter};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{PartSettings, plain_encoding};
+use crate::metrics::{NeighbourSnapshot, Snapshot};
+use crate::models::Models;
+use crate::part::{Outcome, Reason};
+
+/// `summary.json` of a part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartSummary {
+    /// Name of the part.
+    pub part: String,
+    /// Why it ended.
+    pub reason: Reason,
+    /// Rounds done.
+    pub rounds: u64,
+    /// The largest residual of the network, as last computed.
+    pub residual: Option<f64>,
+    /// Seconds since the start of the process.
+    pub seconds: f64,
+    /// Median time of a round, in seconds.
+    pub round_seconds_median: Option<f64>,
+    /// Longest time of a round, in seconds.
+    pub round_seconds_max: Option<f64>,
+    /// Frames sent.
+    pub frames_sent: u64,
+    /// Bytes of frames sent, before encryption.
+    pub bytes_sent: u64,
+    /// Frames turned away before they reached the state machine.
+    pub refused: u64,
+}
+
+impl PartSummary {
+    fn new(outcome: &Outcome, snapshot: &Snapshot) -> Self {
+        let sum = |of: fn(&NeighbourSnapshot) -> u64| snapshot.neighbours.iter().map(of).sum::<u64>();
+        PartSummary {
+            part: snapshot.name.clone(),
+            reason: outcome.reason,
+            rounds: outcome.round,
+            residual: Some(outcome.residual).filter(|r| r.is_finite()),
+            seconds: snapshot.seconds,
+            round_seconds_median: snapshot.round_seconds.map(|(median, _)| median),
+            round_seconds_max: snapshot.round_seconds.map(|(_, max)| max),
+            frames_sent: sum(|n| n.sent.0),
+            bytes_sent: sum(|n| n.sent.1),
+            refused: snapshot.refused,
+        }
+    }
+}
+
+/// What a part leaves in its folder `result`.
+const RESULT_FILES: [&str; 5] = ["summary.json", "parameters.csv", "flows.csv", "models.json", "encoding.json"];
+
+/// Writes the folder `result`; `fitted` are models of any class, for the method on predictions.
+pub(super) fn write(
+    settings: &PartSettings,
+    outcome: &Outcome,
+    fitted: &[Option<Fitted>],
+    snapshot: &Snapshot,
+) -> Result<PartSummary, IoError> {
+    let summary = PartSummary::new(outcome, snapshot);
+    let writer = RunWriter::create(&settings.state.join("result"), true, &RESULT_FILES)?;
+    match &settings.plan.models {
+        Some(models) => write_models(settings, models, fitted, &writer)?,
+        None => write_parameters(settings, outcome, &writer)?,
+    }
+    writer.write_json("summary.json", &summary)?;
+    writer.finish()?;
+    Ok(summary)
+}
+
+/// Models of any class, which `fedweave predict` reads.
+fn write_models(
+    settings: &PartSettings,
+    models: &Models,
+    fitted: &[Option<Fitted>],
+    writer: &RunWriter,
+) -> Result<(), IoError> {
+    let node = |((name, spec), fitted): ((&String, _), &Option<Fitted>)| NodeModel {
+        node: name.clone(),
+        spec: Clone::clone(spec),
+        fitted: fitted.clone(),
+    };
+    let nodes = settings.plan.nodes.iter().zip(&models.specs).zip(fitted).map(node).collect();
+    let file = ModelFile::new(models.task, settings.features.clone(), None, nodes);
+    writer.write_json("models.json", &file)?;
+    writer.write_json("encoding.json", &file.numbered(plain_encoding(&settings.node_column, &settings.features)))
+}
+
+fn write_parameters(settings: &PartSettings, outcome: &Outcome, writer: &RunWriter) -> Result<(), IoError> {
+    let features: Vec<String> = match outcome.models.cols() == settings.features.len() {
+        true => settings.features.clone(),
+        // Several classes: the features of each of them.
+        false => (1..=outcome.models.cols()).map(|k| format!("w{k}")).collect(),
+    };
+    writer.write_parameters(&features, &settings.plan.nodes, &outcome.models)?;
+    // Edges are numbered as in the file of the part.
+    let flow = |k: usize| outcome.flows.row(k).iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(" ");
+    let rows = (0..outcome.flows.rows()).map(|k| [(k + 1).to_string(), flow(k)]);
+    writer.write_csv("flows.csv", &["edge", "flow"], rows)
+}
