@@ -1,8 +1,8 @@
 //! Algorithm 2: models of any class, answers by fits.
 
 use fedweave::model::active_sampling::{Candidates, Retrain};
-use fedweave::model::relax::{Discrepancy, seed_of};
-use fedweave::model::{Local, LocalModel};
+use fedweave::model::relax::{Discrepancy, PublicRows, seed_of};
+use fedweave::model::{Local, LocalModel, ModelSpec, Task};
 use fedweave::tune::Errors;
 use fedweave::{Dataset, Error};
 use fedweave_io::Input;
@@ -16,6 +16,42 @@ use crate::predictor::named;
 use crate::relax::{Apart, ModelRows, measure, specs, task};
 use crate::request::{AskRequest, RelaxRequest};
 use crate::watch::Observer;
+
+/// What models are fitted with.
+struct Sites<'a> {
+    input: &'a Input,
+    training: &'a ModelRows,
+    spec: &'a ModelSpec,
+    task: Task,
+    eta: f64,
+    seed: u64,
+}
+
+impl Sites<'_> {
+    fn public(&self, node: usize) -> PublicRows {
+        self.training.public[node % self.training.public.len()].clone()
+    }
+
+    /// The model of a node before its first fit.
+    fn blank(&self, node: usize) -> Result<Local> {
+        Local::new(self.spec.clone(), self.task, seed_of(self.seed, node))
+            .map_err(|source| named(Error::Spec { node, source }, self.input))
+    }
+
+    fn on(&self, rows: &Dataset, by: Discrepancy) -> Result<Retrain<Local>> {
+        Retrain::new(rows, &self.blank(0)?, self.public(0), self.eta, by).map_err(|e| named(e, self.input))
+    }
+
+    /// Errors of those that asked.
+    fn errors(&self, rows: &Dataset, askers: &[usize], models: &[Local]) -> Result<Errors> {
+        let judge = self.on(rows, measure(self.task))?;
+        let mut by_node = vec![None; self.input.names.len()];
+        for (&i, model) in askers.iter().zip(models).filter(|(i, _)| !rows.rows(**i).is_empty()) {
+            by_node[i] = Some(judge.own_loss(i, model));
+        }
+        Ok(Errors { by_node })
+    }
+}
 
 /// Every node starts from a fit to its own rows, and tells others what it predicts on its public rows.
 pub(super) fn ask(
@@ -34,44 +70,28 @@ pub(super) fn ask(
     let training = ModelRows::new(relax, &input, rows)?;
     notices.push(training.source.clone());
     let (eta, seed) = (request.eta.unwrap_or(1.0), relax.options.seed);
-    let public = |node: usize| training.public[node % training.public.len()].clone();
-    let blank = |node: usize| {
-        Local::new(spec.clone(), task, seed_of(seed, node))
-            .map_err(|source| named(Error::Spec { node, source }, &input))
-    };
-    let sites = |rows: &Dataset, by: Discrepancy| {
-        Retrain::new(rows, &blank(0)?, public(0), eta, by).map_err(|e| named(e, &input))
-    };
-    let mut retrain = sites(&training.scaled, Discrepancy::Squared)?;
+    let sites = Sites { input: &input, training: &training, spec: &spec, task, eta, seed };
+    let mut retrain = sites.on(&training.scaled, Discrepancy::Squared)?;
     let (mut alone, mut models, mut lessons) = (Vec::new(), Vec::new(), Vec::new());
     for &own in &askers {
-        retrain.ask_about(public(own))?;
-        let start = retrain.start(own, blank(own)?).map_err(|e| named(e, &input))?;
+        retrain.ask_about(sites.public(own))?;
+        let start = retrain.start(own, sites.blank(own)?).map_err(|e| named(e, &input))?;
         alone.push(start.clone());
         let learnt = lesson(&retrain, own, start, &asking, askers.len()).map_err(|e| named(e, &input))?;
         models.push(learnt.0);
         lessons.push(learnt.1);
         observer.advance("asking", lessons.len(), askers.len());
     }
-    let errors = |rows: &Dataset, models: &[Local]| -> Result<Errors> {
-        let judge = sites(rows, measure(task))?;
-        let mut by_node = vec![None; input.names.len()];
-        for (&i, model) in askers.iter().zip(models).filter(|(i, _)| !rows.rows(**i).is_empty()) {
-            by_node[i] = Some(judge.own_loss(i, model));
-        }
-        Ok(Errors { by_node })
-    };
     let held_out = match (split, &apart) {
         (Some(split), Some(apart)) => {
-            let rows = apart.validation(&training);
-            let (validation, local) = (errors(&rows, &models)?, errors(&rows, &alone)?);
-            Some(HeldOutErrors { split, validation, local, global: None })
+            let errors = |models: &[Local]| sites.errors(&apart.validation(&training), &askers, models);
+            Some(HeldOutErrors { split, validation: errors(&models)?, local: errors(&alone)?, global: None })
         }
         _ => None,
     };
-    let train = errors(&training.scaled, &models)?;
+    let train = sites.errors(&training.scaled, &askers, &models)?;
     let fitted = askers.iter().zip(&models).map(|(&i, model)| (i, spec.clone(), model.fitted()));
-    let file = model_file(fitted, &input, task, training.scaling);
+    let file = model_file(fitted, &input, task, training.scaling.clone());
     Ok(AskResult {
         request: request.clone(),
         rows_trained: training.scaled.len(),

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fedweave::loss::Loss;
 use fedweave::matrix::Matrix;
-use fedweave::model::active_sampling::GradientStep;
+use fedweave::model::active_sampling::{Asking, GradientStep};
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
 use rayon::prelude::*;
 
-use super::{AskResult, Taught, askers, lesson};
+use super::{AskResult, Lesson, Taught, askers, lesson};
 use crate::checks::{check, hold_out, refuse_runaway};
 use crate::error::{Result, refuse, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
@@ -39,24 +39,7 @@ pub(super) fn ask(
     }
     let losses = loss.build(training.scaled.clone(), options)?;
     let eta = request.eta.map_or_else(|| safe_step(&*losses), Ok)?;
-    let candidates = GradientStep::new(&*losses, eta)?;
-    let done = AtomicUsize::new(0);
-    let learn = |&own: &usize| {
-        let learnt = lesson(&candidates, own, vec![0.0; losses.dim()], &asking, askers.len());
-        observer.advance("asking", done.fetch_add(1, Ordering::Relaxed) + 1, askers.len());
-        learnt
-    };
-    let learnt = askers.par_iter().map(learn).collect::<fedweave::Result<Vec<_>>>()?;
-    let mut w = Matrix::zeros(losses.nodes(), losses.dim());
-    let mut lessons = Vec::with_capacity(askers.len());
-    for (model, lesson) in learnt {
-        if !lesson.last.is_finite() {
-            let name = &input.names[lesson.node];
-            refuse!("--eta {eta}: the model of node `{name}` left the range of numbers; give a smaller one");
-        }
-        w.row_mut(lesson.node).copy_from_slice(&model);
-        lessons.push(lesson);
-    }
+    let (w, lessons) = learn_all(&*losses, eta, &asking, &askers, &input, observer)?;
     let parameters = training.restore(&loss, &w);
     let only = |errors: Errors| only(errors, &askers);
     let held_out = match split {
@@ -83,6 +66,35 @@ pub(super) fn ask(
         input,
         seconds: 0.0,
     })
+}
+
+/// Lets all askers learn, side by side: the models of all nodes, those of others zero, and from whom they learnt.
+fn learn_all(
+    losses: &dyn Loss,
+    eta: f64,
+    asking: &Asking,
+    askers: &[usize],
+    input: &Input,
+    observer: &dyn Observer,
+) -> Result<(Matrix, Vec<Lesson>)> {
+    let (candidates, done) = (GradientStep::new(losses, eta)?, AtomicUsize::new(0));
+    let learn = |&own: &usize| {
+        let learnt = lesson(&candidates, own, vec![0.0; losses.dim()], asking, askers.len());
+        observer.advance("asking", done.fetch_add(1, Ordering::Relaxed) + 1, askers.len());
+        learnt
+    };
+    let learnt = askers.par_iter().map(learn).collect::<fedweave::Result<Vec<_>>>()?;
+    let mut w = Matrix::zeros(losses.nodes(), losses.dim());
+    let mut lessons = Vec::with_capacity(askers.len());
+    for (model, lesson) in learnt {
+        if !lesson.last.is_finite() {
+            let name = &input.names[lesson.node];
+            refuse!("--eta {eta}: the model of node `{name}` left the range of numbers; give a smaller one");
+        }
+        w.row_mut(lesson.node).copy_from_slice(&model);
+        lessons.push(lesson);
+    }
+    Ok((w, lessons))
 }
 
 /// A step with which no candidate makes its own loss larger.
