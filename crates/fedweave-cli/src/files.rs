@@ -20,13 +20,21 @@ pub struct PredictArgs {
     run: PathBuf,
     /// Table with the columns the models were fitted with (the target may be absent)
     rows: PathBuf,
+    /// Also the interval that holds the label of a row with this probability, e.g. 0.9 (models of --coupling learnt)
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
+    interval: Option<f64>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     out: Option<PathBuf>,
 }
 
 pub fn predict(args: &PredictArgs) -> Result<Exit> {
-    let text = Predictor::open(&args.run)?.predict_file(&args.rows)?.to_csv();
+    let predictor = Predictor::open(&args.run)?;
+    let predictor = match args.interval {
+        Some(level) => predictor.with_interval(&args.run, level)?,
+        None => predictor,
+    };
+    let text = predictor.predict_file(&args.rows)?.to_csv();
     match &args.out {
         Some(path) => write(path, &text)?,
         None => std::io::stdout().write_all(text.as_bytes())?,

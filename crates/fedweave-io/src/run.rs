@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 pub use checkpoint::{Checkpoint, fingerprint};
 pub use models::{ANY_CLASS, ModelFile, NodeModel, RunEncoding};
-pub use parameters::{Parameters, read_parameters};
+pub use parameters::{Parameters, read_node_numbers, read_parameters};
 pub use writer::{RunWriter, csv_line};
 
 use crate::error::{IoError, Place};

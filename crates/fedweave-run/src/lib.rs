@@ -15,6 +15,7 @@ pub mod error;
 pub mod fit;
 pub mod graph;
 pub mod held_out;
+mod intervals;
 mod model_file;
 pub mod path;
 pub mod predictor;

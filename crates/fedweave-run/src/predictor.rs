@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
-use fedweave::matrix::{Matrix, Rows};
+use fedweave::matrix::{Matrix, Rows, dot};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
     ANY_CLASS, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
 };
 
 use crate::error::{Error, Place, Result, refuse, require};
+use crate::intervals::Intervals;
 use crate::model_file::cells;
 use crate::run_dir::ENCODING;
 use crate::wording::loss_name;
@@ -45,6 +46,7 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
+    interval: Option<Intervals>,
     shown: String,
 }
 
@@ -69,7 +71,7 @@ impl Predictor {
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
         if scores.loss == ANY_CLASS {
             let file = ModelFile::read(run, &scores.encoding)?;
-            return Ok(Predictor { scores, models: Models::AnyClass(file), shown });
+            return Ok(Predictor { scores, models: Models::AnyClass(file), interval: None, shown });
         }
         let family = family(&scores)?;
         require!(
@@ -84,7 +86,16 @@ impl Predictor {
             "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
             run.join("parameters.csv").display()
         );
-        Ok(Predictor { scores, models: Models::Parameters(family, parameters), shown })
+        Ok(Predictor { scores, models: Models::Parameters(family, parameters), interval: None, shown })
+    }
+
+    /// Adds intervals that hold the label of a new row with this probability, if the run knows how well its models are known.
+    pub fn with_interval(mut self, run: &Path, level: f64) -> Result<Predictor> {
+        let Models::Parameters(_, parameters) = &self.models else {
+            refuse!("--interval: these models come without uncertainty; fit with --coupling learnt")
+        };
+        self.interval = Some(Intervals::read(run, parameters, level)?);
+        Ok(self)
     }
 
     /// Predicts the rows of a file.
@@ -120,6 +131,11 @@ impl Predictor {
 
     /// Names of the columns of a prediction.
     fn columns(&self) -> Vec<String> {
+        let ends = self.interval.iter().flat_map(|_| ["lower".to_owned(), "upper".to_owned()]);
+        self.point_columns().into_iter().chain(ends).collect()
+    }
+
+    fn point_columns(&self) -> Vec<String> {
         let plain = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let classes = || {
             let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
@@ -141,6 +157,10 @@ impl Predictor {
             Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
             Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
         };
+        if let Some(interval) = &self.interval {
+            let (value, half) = (dot(x, w), interval.half_width(node, x));
+            return Ok([value, value - half, value + half].map(|v| v.to_string()).to_vec());
+        }
         // Without one loss for all nodes there is a score and nothing more.
         Ok(match family.unwrap_or(Family::Squared).predict(x, w) {
             Some(Prediction::Number(value)) => vec![value.to_string()],

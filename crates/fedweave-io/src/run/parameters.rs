@@ -21,10 +21,15 @@ pub struct Parameters {
 
 /// Reads `parameters.csv` of a run directory.
 pub fn read_parameters(dir: &Path) -> Result<Parameters, IoError> {
+    read_node_numbers(dir, "parameters.csv")
+}
+
+/// Reads a table with a column `node` and columns of numbers.
+pub fn read_node_numbers(dir: &Path, file: &str) -> Result<Parameters, IoError> {
     let first = std::cell::Cell::new(true);
     // Only the first column holds ids; a feature may be called `node` by nobody, since names are unique.
     let kind = |_: &str| if first.replace(false) { Kind::Text } else { Kind::Number };
-    let table = Table::read(&dir.join("parameters.csv"), kind)?;
+    let table = Table::read(&dir.join(file), kind)?;
     let [node, features @ ..] = table.names() else {
         return Err(malformed(&table, "it has no columns"));
     };

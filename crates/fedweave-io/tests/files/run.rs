@@ -17,10 +17,13 @@ fn entries(folder: &Folder) -> Vec<String> {
     names
 }
 
+/// What the runs of these tests may leave.
+const FILES: [&str; 2] = ["summary.json", "lambda.csv"];
+
 #[test]
 fn a_run_is_written_and_read_back() {
     let folder = folder();
-    let run = RunWriter::create(&folder.path().join("deep/run"), false).unwrap();
+    let run = RunWriter::create(&folder.path().join("deep/run"), false, &[]).unwrap();
     let w = Matrix::from_rows(2, vec![0.1 + 0.2, -1e300, 5e-324, 3.0]);
     let (features, names) = (strings(&["x=a,b", "intercept"]), strings(&["007", "say \"hi\""]));
     run.write_parameters(&features, &names, &w).unwrap();
@@ -41,7 +44,7 @@ fn a_run_is_written_and_read_back() {
 #[test]
 fn an_unfinished_run_leaves_nothing() {
     let folder = folder();
-    let run = RunWriter::create(&folder.path().join("run"), false).unwrap();
+    let run = RunWriter::create(&folder.path().join("run"), false, &[]).unwrap();
     run.write_text("summary.json", "{}").unwrap();
     drop(run);
     assert!(entries(&folder).is_empty());
@@ -51,7 +54,7 @@ fn an_unfinished_run_leaves_nothing() {
 fn existing_folders_are_safe() {
     let folder = folder();
     let run = folder.path().join("run");
-    let refusal = |overwrite| strip(&folder, &RunWriter::create(&run, overwrite).unwrap_err().to_string());
+    let refusal = |overwrite| strip(&folder, &RunWriter::create(&run, overwrite, &[]).unwrap_err().to_string());
     fs::create_dir(&run).unwrap();
     fs::write(run.join("thesis.txt"), "years of work").unwrap();
     assert_eq!(refusal(false), "run: the folder exists; choose another or pass --overwrite");
@@ -60,7 +63,7 @@ fn existing_folders_are_safe() {
         "run: this is no run folder (it has no summary.json) and will not be overwritten; choose another"
     );
     assert_eq!(text(&folder, "run/thesis.txt"), "years of work");
-    let error = RunWriter::create(std::path::Path::new("/"), true).unwrap_err().to_string();
+    let error = RunWriter::create(std::path::Path::new("/"), true, &[]).unwrap_err().to_string();
     assert!(error.contains("does not name a new folder"), "{error}");
 }
 
@@ -68,13 +71,13 @@ fn existing_folders_are_safe() {
 fn overwriting_replaces_the_files_of_a_run_and_no_others() {
     let folder = folder();
     let path = folder.path().join("run");
-    let first = RunWriter::create(&path, false).unwrap();
+    let first = RunWriter::create(&path, false, &FILES).unwrap();
     first.write_text("summary.json", "1").unwrap();
     first.write_text("lambda.csv", "old").unwrap();
     first.finish().unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
 
-    let second = RunWriter::create(&path, true).unwrap();
+    let second = RunWriter::create(&path, true, &FILES).unwrap();
     second.write_text("summary.json", "2").unwrap();
     second.finish().unwrap();
     assert_eq!((text(&folder, "run/summary.json"), text(&folder, "run/notes.txt")), ("2".into(), "mine".into()));

@@ -34,7 +34,7 @@ use crate::graph::Graph;
 use crate::matrix::Matrix;
 
 pub use choose::{Candidate, Learnt, learn};
-pub use evidence::{GraphTest, Interval, rho_interval};
+pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
 pub use folds::{Fold, FoldScore, score_on_folds};
 pub use likelihood::Likelihood;
 pub use posterior::Posterior;

@@ -98,7 +98,8 @@ fn chi_squared_tail(x: f64) -> f64 {
 }
 
 /// The `x` with `P(chi^2_1 <= x) = level`.
-fn chi_squared_quantile(level: f64) -> f64 {
+/// The number that a squared standard normal variable stays below with this probability: `|z| <= sqrt(quantile)`.
+pub fn chi_squared_quantile(level: f64) -> f64 {
     let (mut low, mut high) = (0.0, 100.0);
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
