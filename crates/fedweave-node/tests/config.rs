@@ -73,7 +73,12 @@ fn networks() -> Vec<Network> {
         method(MethodSpec::FedGd { step: 0.01 }),
         method(MethodSpec::FedRelax),
         method(MethodSpec::AsyncFedGd { step: 0.01, staleness: 7 }),
-        Network { patience: Patience { policy: DeadPolicy::Continue, dead_after_ms: 1234, retry_ms: 50 }, ..base() },
+        // Patience is each part's own: networks that differ in nothing else agree.
+        Network {
+            lambda: 0.31,
+            patience: Patience { policy: DeadPolicy::Continue, dead_after_ms: 1234, retry_ms: 50 },
+            ..base()
+        },
     ];
     let point = LossOptions { spare_last: false, ..squared() };
     let data = base().data.map_labels(|_| 0.0);
