@@ -1,4 +1,4 @@
-//! A certificate, not a hope: a rigorous upper bound on `F(w) - min F`, and the residuals of the optimality conditions.
+//! A certificate: a rigorous upper bound on `F(w) - min F`, and the residuals of the optimality conditions.
 //!
 //! For any flows `u`, weak duality and the definition of the conjugates give, with `v_i = -(D'u)_i`,
 //!

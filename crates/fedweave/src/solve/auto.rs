@@ -4,7 +4,7 @@ mod attained;
 mod cold;
 mod local;
 
-use super::judge::{Judge, Sight};
+use super::judge::{Candidate, Judge};
 use super::{Choice, Record, Settings, Solution, Solver, Start, Status, Watch, newton, primal_dual};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -77,8 +77,8 @@ impl Problem {
 fn uncoupled(mut judge: Judge, start: Start, settings: &Settings) -> Solution {
     let edges = start.u.rows();
     let Start { w, u: flow, step_ratio, .. } = start;
-    let sight = Sight { w, flow, fused: vec![false; edges], sigma: 1.0, step_ratio };
-    let status = judge.look(settings.iterations_max, sight).unwrap_or(Status::IterationLimit);
+    let candidate = Candidate { w, flow, fused: vec![false; edges], sigma: 1.0, step_ratio };
+    let status = judge.look(settings.iterations_max, candidate).unwrap_or(Status::IterationLimit);
     judge.solution(status, 0, Choice::new("local", "nothing couples the nodes: each is solved on its own".into()))
 }
 

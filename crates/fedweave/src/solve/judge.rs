@@ -21,7 +21,7 @@ use crate::solve::tuning::{
 pub(super) use correction::corrected;
 
 /// A point of a method.
-pub struct Sight {
+pub struct Candidate {
     /// Models, a row per node.
     pub w: Matrix,
     /// Flows in the domain of the conjugates, a row per edge.
@@ -167,16 +167,16 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a point after so many iterations; `Some` ends the run.
-    pub fn look(&mut self, iteration: usize, mut sight: Sight) -> Option<Status> {
+    pub fn look(&mut self, iteration: usize, mut candidate: Candidate) -> Option<Status> {
         let problem = self.problem;
         self.objective_before = self.objective;
-        let objective = self.improve(&mut sight);
+        let objective = self.improve(&mut candidate);
         if !objective.is_finite() && self.w.is_some() {
             return Some(Status::Diverged);
         }
-        let evidence = Evidence::new(problem, &sight.w, &sight.flow, objective);
+        let evidence = Evidence::new(problem, &candidate.w, &candidate.flow, objective);
         self.kkt = evidence.kkt();
-        self.step_ratio = sight.step_ratio;
+        self.step_ratio = candidate.step_ratio;
         // Kinks need exact flows to prove anything worth having; otherwise gaps are like squares of residuals, and for
         // quadratics they cost little.
         let residual = self.kkt.residual();
@@ -190,9 +190,9 @@ impl<'a> Judge<'a> {
         let mut best = false;
         if let Some(gap) = bound {
             self.raw_lower = self.raw_lower.max(objective - gap);
-            best = self.offer_bound(&sight.flow, objective - gap);
+            best = self.offer_bound(&candidate.flow, objective - gap);
         }
-        let Sight { w, flow, sigma, .. } = sight;
+        let Candidate { w, flow, sigma, .. } = candidate;
         // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
         if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
             self.optimal = true;

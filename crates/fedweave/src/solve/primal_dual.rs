@@ -16,7 +16,7 @@ pub(super) mod step_ratio;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use super::judge::Sight;
+use super::judge::Candidate;
 use crate::graph::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
@@ -133,7 +133,7 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
     }
 
     /// The point as the judge wants it, with the flows `prox*(u + sigma D w)`.
-    pub fn sight(&self) -> Sight {
+    pub fn candidate(&self) -> Candidate {
         let (layout, d) = (&self.layout, self.w.cols());
         let (flow, y) = self.stepped_flows(&self.w);
         let mut fused = vec![false; flow.rows()];
@@ -141,7 +141,7 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
             fused[layout.edge[place] as usize] = flow.row(place) == y;
         }
         let (w, flow) = (self.w(), Layout::restore(&flow, &layout.edge));
-        Sight { w, flow, fused, sigma: self.sigma(), step_ratio: self.eta }
+        Candidate { w, flow, fused, sigma: self.sigma(), step_ratio: self.eta }
     }
 
     /// `prox*(u + sigma D w)` for models `w`, which need not be its own: flows in the domain of the conjugates.

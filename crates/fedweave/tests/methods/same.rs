@@ -2,10 +2,10 @@
 
 use super::{problem, small};
 use fedweave::graph::generate::chain;
-use fedweave::loss::Family;
-use fedweave::matrix::Matrix;
-use fedweave::penalty::{Norm2, SquaredNorm};
+use fedweave::loss::{Family, LossOptions};
+use fedweave::penalty::{Norm2, Penalty, SquaredNorm};
 use fedweave::solve::*;
+use fedweave::{Dataset, Matrix, Problem};
 
 #[test]
 fn full_batches_and_no_delays_are_gradient_descent() {
@@ -75,4 +75,62 @@ fn threads_change_no_bit() {
         })
     };
     assert!(with(1) == with(3));
+}
+
+/// The problem as a server knows it: without rows.
+fn without_rows(p: &Problem, penalty: Box<dyn Penalty>) -> Problem {
+    let (n, d) = (p.nodes(), p.dim());
+    let data = Dataset::new(vec![0; n + 1], Matrix::zeros(0, d), vec![], vec![]).unwrap();
+    let loss = Family::Squared.build(data, &LossOptions::default()).unwrap();
+    Problem::build(p.graph().clone(), loss, penalty, p.lambda()).unwrap()
+}
+
+/// Nodes that take their proximal steps themselves, for a server: the models are those of one machine.
+#[test]
+fn rounds_of_a_server_are_those_of_one_machine() {
+    let lasso = small(Family::Squared, Box::new(Norm2));
+    let ridge = small(Family::Squared, Box::new(SquaredNorm));
+    let everybody = PdmmOptions { rho: Some(1.0), subset: Subset::ALL, ..Default::default() };
+    let blind = || without_rows(&lasso, Box::new(Norm2));
+    let pairs: [(&Problem, Box<dyn Method + '_>, ServerRound); 4] = [
+        (
+            &lasso,
+            Box::new(PrimalDualRounds::new(&lasso, None, 1.8).unwrap()),
+            ServerRound::primal_dual(blind(), None, 1.8).unwrap(),
+        ),
+        (
+            &lasso,
+            Box::new(PrimalDualRounds::new(&lasso, Some(2.0), 1.0).unwrap()),
+            ServerRound::primal_dual(blind(), Some(2.0), 1.0).unwrap(),
+        ),
+        (&lasso, Box::new(Pdmm::new(&lasso, everybody).unwrap()), ServerRound::pdmm(blind(), everybody).unwrap()),
+        (
+            &ridge,
+            Box::new(FedRelax::new(&ridge, Order::Together).unwrap()),
+            ServerRound::fedrelax(without_rows(&ridge, Box::new(SquaredNorm))).unwrap(),
+        ),
+    ];
+    for (p, mut here, mut server) in pairs {
+        let mut work = vec![0.0; p.loss().work_len()];
+        assert_eq!(server.residual(), f64::INFINITY);
+        for _ in 0..40 {
+            here.round();
+            server.begin();
+            for i in 0..p.nodes() {
+                let (mut w, tau) = (server.outgoing(i).to_vec(), server.steps()[i]);
+                p.loss().prox(i, tau, &mut w, &mut work);
+                server.incoming(i).copy_from_slice(&w);
+            }
+            server.complete();
+        }
+        let largest = |it: &mut dyn Iterator<Item = f64>| it.fold(0.0, |a: f64, b| a.max(b.abs()));
+        let both = here.models().as_slice().iter().zip(server.models().as_slice());
+        let off = largest(&mut both.map(|(a, b)| a - b));
+        assert!(off <= 1e-9 * largest(&mut here.models().as_slice().iter().copied()), "{} {off:e}", here.name());
+        // A round in which nobody answers changes no model.
+        let before = server.models().clone();
+        server.begin();
+        server.complete();
+        assert_eq!((server.models(), server.residual()), (&before, 0.0));
+    }
 }

@@ -107,3 +107,21 @@ fn other_fixed_points_are_not_called_optimal() {
         assert!(still && gap > 0.01 && s.certified_gap.is_none_or(|c| c >= gap - 1e-9), "{}: {gap}", m.name());
     }
 }
+
+/// Models and flows that a method found are judged alike, by whoever asks.
+#[test]
+fn certified_answers_are_those_of_the_run() {
+    let p = small(Family::Squared, Box::new(Norm2));
+    let mut m = PrimalDualRounds::new(&p, None, 1.8).unwrap();
+    (0..300).for_each(|_| m.round());
+    let (seen, _) = watched(&p, &mut m, &tight(), Some(0));
+    let given = certify(&p, m.models().clone(), m.flows(), tight().tolerance);
+    assert_eq!((given.status, given.objective, given.kkt), (seen.status, seen.objective, seen.kkt));
+    assert_eq!((given.certified_gap, &given.w, &given.u), (seen.certified_gap, &seen.w, &seen.u));
+    assert!(given.certified_gap.is_some_and(|gap| gap <= 1e-6));
+    let broken = certify(&p, fedweave::Matrix::from_rows(3, vec![f64::NAN; 18]), None, 1e-6);
+    assert_eq!((broken.status, broken.certified_gap), (Status::Diverged, None));
+    let far = certify(&p, fedweave::Matrix::from_rows(3, vec![1.0; 18]), None, 1e-6);
+    assert_eq!(far.status, Status::IterationLimit);
+    assert!(far.certified_gap.is_none_or(|gap| gap >= far.objective - optimum(&p)));
+}

@@ -2,7 +2,7 @@
 
 use super::super::newton::{FusionEffort, averaged, minimise_fused, routed};
 use super::super::{Start, Status};
-use super::{Judge, ROUNDING, Sight};
+use super::{Candidate, Judge, ROUNDING};
 use crate::certificate::{self, Evidence};
 use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
@@ -21,29 +21,29 @@ const CARRIED_STEPS: usize = 5;
 impl Judge<'_> {
     /// Replaces the models by their means over fused nodes where that is better: iterates tremble inside clusters, and norms
     /// charge the first order of that. Returns the objective.
-    pub(super) fn improve(&mut self, sight: &mut Sight) -> f64 {
-        let fused = self.partition(&sight.fused);
+    pub(super) fn improve(&mut self, candidate: &mut Candidate) -> f64 {
+        let fused = self.partition(&candidate.fused);
         self.steady = fused.is_some() && fused == self.fused;
         self.fused = fused;
-        let mean = self.fused.as_ref().map(|partition| averaged(&sight.w, partition));
-        let Some(mean) = mean else { return self.problem.objective(&sight.w) };
+        let mean = self.fused.as_ref().map(|partition| averaged(&candidate.w, partition));
+        let Some(mean) = mean else { return self.problem.objective(&candidate.w) };
         let objective = self.problem.objective(&mean);
         // Means that are better than everything before need no comparison.
         if objective < self.objective && self.w.is_some() {
-            sight.w = mean;
+            candidate.w = mean;
             return objective;
         }
-        let own = self.problem.objective(&sight.w);
+        let own = self.problem.objective(&candidate.w);
         if own <= objective || objective.is_nan() {
             return own;
         }
-        sight.w = mean;
+        candidate.w = mean;
         objective
     }
 
     /// True if a look would come too early: the first one, or while other nodes seem to be fused than before.
-    pub fn glance(&mut self, sight: &Sight, first: bool) -> bool {
-        let fused = self.partition(&sight.fused);
+    pub fn glance(&mut self, candidate: &Candidate, first: bool) -> bool {
+        let fused = self.partition(&candidate.fused);
         let changing = fused.is_some() && fused != self.fused;
         self.fused = fused;
         changing || first

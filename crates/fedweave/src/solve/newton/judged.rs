@@ -1,8 +1,8 @@
-//! The augmented Lagrangian method under the judge's eyes.
+//! The augmented Lagrangian method as the judge runs it.
 
 use super::{Losses, Newton};
 use crate::problem::Problem;
-use crate::solve::judge::{Judge, Sight};
+use crate::solve::judge::{Candidate, Judge};
 use crate::solve::{Choice, Settings, Solution, Start, Status};
 
 /// Growth of the dual step from round to round.
@@ -50,8 +50,8 @@ pub fn run(
         let iteration = |newton: &Newton| done + newton.work().0;
         // A start that one step leaves behind is not worth a look.
         if !(linear && round == 0) {
-            let sight = sight(&newton, start.step_ratio);
-            if let Some(status) = judge.look(iteration(&newton), sight) {
+            let candidate = candidate(&newton, start.step_ratio);
+            if let Some(status) = judge.look(iteration(&newton), candidate) {
                 return judge.solution(status, iteration(&newton), choice);
             }
         }
@@ -76,9 +76,9 @@ pub fn run(
     judge.solution(Status::Stalled, iterations, choice)
 }
 
-fn sight(newton: &Newton, step_ratio: f64) -> Sight {
+fn candidate(newton: &Newton, step_ratio: f64) -> Candidate {
     let (w, flow) = (newton.w().clone(), newton.flow().clone());
-    Sight { w, flow, fused: newton.fused(), sigma: newton.sigma(), step_ratio }
+    Candidate { w, flow, fused: newton.fused(), sigma: newton.sigma(), step_ratio }
 }
 
 fn mean(values: &[f64]) -> f64 {

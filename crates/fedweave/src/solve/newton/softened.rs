@@ -9,7 +9,7 @@ use crate::certificate::Evidence;
 use crate::loss::Softening;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
-use crate::solve::judge::{Judge, Sight};
+use crate::solve::judge::{Candidate, Judge};
 use crate::solve::{Choice, Settings, Solution, Start, primal_dual};
 
 const ROUNDS_MAX: usize = 60;
@@ -40,7 +40,7 @@ pub fn run(
     if let Some(kinks) = softening {
         kinks.update_slopes(&w, slope_step, &mut beta);
     }
-    let first = sight(&w, &u, sigma, start.step_ratio);
+    let first = candidate(&w, &u, sigma, start.step_ratio);
     if let Some(status) = judge.look(iterations, first) {
         return judge.solution(status, iterations, choice);
     }
@@ -61,8 +61,8 @@ pub fn run(
         if let Some(lower) = lower_bound(problem, kinks, &w, &u, &beta) {
             judge.offer_bound(&u, lower);
         }
-        let sight = sight(&w, &u, sigma, start.step_ratio);
-        if let Some(status) = judge.look(iterations, sight) {
+        let candidate = candidate(&w, &u, sigma, start.step_ratio);
+        if let Some(status) = judge.look(iterations, candidate) {
             return judge.solution(status, iterations, choice);
         }
         let residual = judge.gap().unwrap_or(f64::INFINITY).min(judge.residual());
@@ -90,6 +90,6 @@ fn lower_bound(problem: &Problem, kinks: &dyn Softening, w: &Matrix, u: &Matrix,
     Some(objective - Evidence::new(problem, w, u, objective).bound_with(gap)?)
 }
 
-fn sight(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Sight {
-    Sight { w: w.clone(), flow: u.clone(), fused: vec![false; u.rows()], sigma, step_ratio }
+fn candidate(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Candidate {
+    Candidate { w: w.clone(), flow: u.clone(), fused: vec![false; u.rows()], sigma, step_ratio }
 }

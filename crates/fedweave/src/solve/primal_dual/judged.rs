@@ -1,4 +1,4 @@
-//! The primal-dual method under the judge's eyes, and the decision to hand over to Newton's method.
+//! The primal-dual method as the judge runs it, and the decision to hand over to Newton's method.
 
 use super::PrimalDual;
 use super::step_ratio::StepRatio;
@@ -37,24 +37,24 @@ pub fn run(
     let mut stops = false;
     loop {
         if std::mem::replace(&mut looks, true) {
-            let sight = method.sight();
+            let candidate = method.candidate();
             let settles = (1..SETTLING_PAUSES * check_every).contains(&(iteration - done));
             let early = hybrid && settles && iteration < settings.iterations_max && !stops;
-            if !(early && judge.glance(&sight, iteration - done == check_every))
-                && let Some(status) = judge.look(iteration, sight)
+            if !(early && judge.glance(&candidate, iteration - done == check_every))
+                && let Some(status) = judge.look(iteration, candidate)
             {
                 return judge.solution(status, iteration, choice);
             }
         }
         if hybrid && iteration >= TAIL_KNOWN_ITERATION && judge.tail().is_none_or(|tail| tail > TAIL_ITERATIONS_MAX) {
-            let sight = method.sight();
-            let (w, step_ratio) = (judge.w().clone(), sight.step_ratio);
-            let start = Start { w, u: sight.flow, step_ratio, clusters: None };
+            let candidate = method.candidate();
+            let (w, step_ratio) = (judge.w().clone(), candidate.step_ratio);
+            let start = Start { w, u: candidate.flow, step_ratio, clusters: None };
             drop(method);
             let choice = choice.then("newton", "the last digits would have taken too many more iterations");
             return match problem.loss().has_hessian() {
-                true => newton::run(problem, settings, start, sight.sigma, judge, choice, iteration),
-                false => newton::run_softened(problem, settings, start, sight.sigma, judge, choice, iteration),
+                true => newton::run(problem, settings, start, candidate.sigma, judge, choice, iteration),
+                false => newton::run_softened(problem, settings, start, candidate.sigma, judge, choice, iteration),
             };
         }
         let next = iteration + pause(iteration, check_every, judge.tail());

@@ -141,7 +141,7 @@ impl Method for PrimalDualRounds<'_> {
     }
 
     fn flows(&self) -> Option<Matrix> {
-        Some(self.at.method.sight().flow)
+        Some(self.at.method.candidate().flow)
     }
 }
 

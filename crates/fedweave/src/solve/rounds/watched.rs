@@ -1,4 +1,4 @@
-//! A method in rounds under somebody's eyes: looks at growing intervals, a certificate for the models as they are, stop rules.
+//! A method in rounds, observed: looks at growing intervals, a certificate for the models as they are, stop rules.
 //!
 //! Unlike the solvers of [`solve`](super::solve), whose judge may keep better models found on the way, what is reported here
 //! are the method's own. Only the lower bound on `min F` may come from flows corrected on the side.
@@ -26,29 +26,32 @@ pub fn solve_in_rounds(
 ) -> (Solution, History) {
     let rounds_max = exactly.unwrap_or(settings.iterations_max);
     let tick_every = quiet_iterations(problem);
-    let mut eyes = Eyes::new(problem, settings);
+    let mut observer = Observer::new(problem, settings);
     let (mut round, mut next) = (0, 0);
     let status = loop {
         if round == next || round == rounds_max {
-            let done =
-                eyes.look(method, round, round == rounds_max).filter(|s| exactly.is_none() || *s == Status::Diverged);
-            let asked = watch(&eyes.records[eyes.records.len() - 1]);
+            let done = observer
+                .look(method, round, round == rounds_max)
+                .filter(|s| exactly.is_none() || *s == Status::Diverged);
+            // A start that is not a number leaves nothing to show.
+            let Some(last) = observer.records.last() else { break Status::Diverged };
+            let asked = watch(last);
             match (done, asked) {
                 (Some(status), _) => break status,
-                (None, Watch::Stop(status)) => break eyes.converged().unwrap_or(status),
-                _ if round == rounds_max => break eyes.converged().unwrap_or(Status::IterationLimit),
+                (None, Watch::Stop(status)) => break observer.converged().unwrap_or(status),
+                _ if round == rounds_max => break observer.converged().unwrap_or(Status::IterationLimit),
                 _ => next = round + (round / LOOKS_PER_DOUBLING).max(1),
             }
         } else if round.is_multiple_of(tick_every)
-            && let Watch::Stop(status) = watch(&eyes.records[eyes.records.len() - 1])
+            && let Watch::Stop(status) = watch(&observer.records[observer.records.len() - 1])
         {
-            eyes.look(method, round, true);
-            break eyes.converged().unwrap_or(status);
+            observer.look(method, round, true);
+            break observer.converged().unwrap_or(status);
         }
         method.round();
         round += 1;
     };
-    eyes.solution(status, method.name())
+    observer.solution(status, method.name())
 }
 
 /// Judges models `w` that were found elsewhere, with flows `u` where the method has any: their objective, a certificate, the
@@ -74,19 +77,19 @@ pub fn solve_in_rounds(
 /// ```
 pub fn certify(problem: &Problem, w: Matrix, u: Option<Matrix>, tolerance: f64) -> Solution {
     let settings = Settings { tolerance, ..Settings::default() };
-    let mut eyes = Eyes::new(problem, &settings);
-    eyes.w.copy_from(&w);
-    let status = match eyes.see(&w, u, None, 0, true) {
-        Some(_) => eyes.converged().unwrap_or(Status::IterationLimit),
+    let mut observer = Observer::new(problem, &settings);
+    observer.w.copy_from(&w);
+    let status = match observer.see(&w, u, None, 0, true) {
+        Some(_) => observer.converged().unwrap_or(Status::IterationLimit),
         None => Status::Diverged,
     };
-    let mut solution = eyes.solution(status, "given").0;
+    let mut solution = observer.solution(status, "given").0;
     solution.choice.reason = "models that were found elsewhere".into();
     solution
 }
 
 /// What was seen so far.
-struct Eyes<'a> {
+struct Observer<'a> {
     problem: &'a Problem,
     settings: &'a Settings,
     records: Vec<Record>,
@@ -100,12 +103,12 @@ struct Eyes<'a> {
     constrained: bool,
 }
 
-impl<'a> Eyes<'a> {
+impl<'a> Observer<'a> {
     fn new(problem: &'a Problem, settings: &'a Settings) -> Self {
         let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
         let (w, u) = (Matrix::zeros(n, d), Matrix::zeros(edges, d));
         let (records, rounds, lower) = (Vec::new(), Vec::new(), f64::NEG_INFINITY);
-        Eyes {
+        Observer {
             problem,
             settings,
             records,
