@@ -62,4 +62,3 @@ Examples:
 
 No graph is needed. In every round a node sends its model to B others, judges their answers on its own rows and takes the
 best: a gradient step (--loss), or a fit to their rows that stays close (--model). teachers.csv says from whom it learnt.";
-

@@ -5,9 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use fedweave::solve::Status;
 use fedweave_io::{RunWriter, load};
-use fedweave_run::request::{
-    AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings,
-};
+use fedweave_run::request::{AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings};
 use fedweave_run::{ask, compare, fit, path, relax, run_dir};
 use serde_json::Value;
 

@@ -22,7 +22,9 @@ pub fn check(model: &ModelChoice, input: &Input, loss: &LossSpec) -> Result<()> 
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         let (table, name) = (input.table(), pair[0]);
-        refuse!("{table}: feature `{name}` has a name that parameters.csv needs itself; rename it or give --drop {name}");
+        refuse!(
+            "{table}: feature `{name}` has a name that parameters.csv needs itself; rename it or give --drop {name}"
+        );
     }
     Ok(())
 }
@@ -61,7 +63,9 @@ pub fn refuse_lonely_nodes(input: &Input) -> Result<()> {
     for (names, what) in lists {
         if let Some(first) = names.first() {
             let count = names.len();
-            refuse!("--strict: {count} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict");
+            refuse!(
+                "--strict: {count} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict"
+            );
         }
     }
     Ok(())

@@ -64,7 +64,9 @@ pub enum Error {
 fn runaway_remedy(ridge: bool) -> &'static str {
     match ridge {
         true => "all labels are alike, so the intercept grows without bound: give --no-intercept, or connect it",
-        false => "labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001",
+        false => {
+            "labels can be predicted perfectly, so parameters grow without bound: give a ridge, e.g. --ridge 0.001"
+        }
     }
 }
 

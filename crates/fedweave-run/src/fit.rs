@@ -263,13 +263,7 @@ pub fn finish(
 }
 
 /// The problem of a request on some rows.
-pub fn build(
-    request: &FitRequest,
-    input: &Input,
-    loss: &LossSpec,
-    data: Dataset,
-    lambda: f64,
-) -> Result<Problem> {
+pub fn build(request: &FitRequest, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
     let model = &request.model;
     let (graph, data) = match request.hub {
         Some(share) => (input.graph.with_hub(share)?, data.with_hub()),

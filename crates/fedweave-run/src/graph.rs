@@ -57,7 +57,8 @@ impl GraphFacts {
     /// In three lines.
     pub fn text(&self) -> String {
         let (n, e, c, (least, mean, most)) = (self.nodes, self.edges, self.components, self.degrees);
-        let eigenvalue = |name: &str, value: f64, residual: f64| format!("{name} {value:.6e} (residual {residual:.0e})");
+        let eigenvalue =
+            |name: &str, value: f64, residual: f64| format!("{name} {value:.6e} (residual {residual:.0e})");
         let low = eigenvalue("lambda_2", self.spectrum.lambda_2, self.spectrum.residual_2);
         let high = eigenvalue("lambda_n", self.spectrum.lambda_n, self.spectrum.residual_n);
         format!(

@@ -20,7 +20,10 @@ impl Intervals {
     pub(crate) fn read(run: &Path, parameters: &Parameters, level: f64) -> Result<Intervals> {
         require!(level > 0.0 && level < 1.0, "--interval {level}: must be between 0 and 1, e.g. 0.9");
         let (file, shown) = (run.join(COVARIANCE), run.display());
-        require!(file.is_file(), "--interval: {shown} does not say how well its models are known; fit with --coupling learnt");
+        require!(
+            file.is_file(),
+            "--interval: {shown} does not say how well its models are known; fit with --coupling learnt"
+        );
         let known = read_node_numbers(run, COVARIANCE)?;
         let d = parameters.w.cols();
         let same = known.names == parameters.names && known.w.cols() == 1 + d * (d + 1) / 2;

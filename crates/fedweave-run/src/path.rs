@@ -102,8 +102,7 @@ pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> R
     // A path that was broken off shows the models it has.
     let (chosen, why) = if path.stopped.is_some() { (at, "the last value solved") } else { (chosen, why) };
     let point = &path.points[chosen];
-    let mut solution =
-        if at == chosen { last } else { solve_again(fit, &mut setup.problem, point, &last, observer)? };
+    let mut solution = if at == chosen { last } else { solve_again(fit, &mut setup.problem, point, &last, observer)? };
     setup.problem.set_lambda(point.lambda)?;
     let recovery = find_recovery(&request, &mut setup, &path, chosen, &grid, observer)?;
     solution.status = if observer.interrupted() { Status::Interrupted } else { worst(&path, solution.status) };
@@ -140,8 +139,7 @@ fn walk_grid(
 ) -> Result<Walked> {
     let validation = held.map(|rows| rows.plain(&rows.validation)).transpose()?;
     let mut walk = Walk::new(request, &setup.loss, &setup.training, validation, grid.len(), observer)?;
-    let settings =
-        PathSettings { solve: request.fit.solve.clone(), breakpoints: request.breakpoints, lambda_max };
+    let settings = PathSettings { solve: request.fit.solve.clone(), breakpoints: request.breakpoints, lambda_max };
     let path = path(&mut setup.problem, grid, &settings, &mut walk)?;
     Ok(walk.end(path))
 }

@@ -19,9 +19,9 @@ use crate::fit::{FitResult, Solved, build, finish};
 use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{ModelRows, RelaxResult, errors, specs, task};
+use crate::request::RelaxRequest;
 use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
-use crate::request::RelaxRequest;
 use crate::training::TrainingRows;
 
 /// How the network becomes processes.
@@ -170,8 +170,7 @@ impl FederatedModels {
         };
         let models = input.names.iter().enumerate().map(&mut model).collect::<Result<Vec<_>>>()?;
         let options = RelaxOptions { lambda, start: Start::Blank, ..request.options };
-        let relax =
-            Relax::with_models(&input.graph, &training.scaled, task, models, training.public.clone(), options);
+        let relax = Relax::with_models(&input.graph, &training.scaled, task, models, training.public.clone(), options);
         let relax = relax.map_err(|e| named(e, &input))?;
         let mut last = training.look(&relax, None, task, &input)?;
         (last.number, last.messages, last.bytes) =

@@ -97,7 +97,8 @@ fn units_do_not_matter() {
     let (graph, data) = on_a_grid(6, 2, |i| 2 + i % 5);
     let changed = data.map_features(|j, x| [1000.0 * x - 70.0, 1e-3 * x, x][j]).map_labels(|y| 50.0 - 7.0 * y);
     let options = CouplingOptions::default();
-    let (a, b) = (learn(&graph, &data, &options).unwrap().coupling, learn(&graph, &changed, &options).unwrap().coupling);
+    let (a, b) =
+        (learn(&graph, &data, &options).unwrap().coupling, learn(&graph, &changed, &options).unwrap().coupling);
     let (first, second) = (a.posterior(&graph, &data).unwrap(), b.posterior(&graph, &changed).unwrap());
     assert_eq!(a.structure, b.structure);
     assert!((a.rho - b.rho).abs() < 1e-4 && (49.0 * a.s2 / b.s2 - 1.0).abs() < 1e-5);
@@ -218,7 +219,5 @@ fn agrees_with_a_mixed_model() {
 
 type Reference = (Likelihood, [f64; 2], [f64; 4], f64, f64);
 
-const REFERENCES: [Reference; 2] = [
-    (Likelihood::Restricted, [0.0; 2], [0.0; 4], 0.0, 0.0),
-    (Likelihood::Maximum, [0.0; 2], [0.0; 4], 0.0, 0.0),
-];
+const REFERENCES: [Reference; 2] =
+    [(Likelihood::Restricted, [0.0; 2], [0.0; 4], 0.0, 0.0), (Likelihood::Maximum, [0.0; 2], [0.0; 4], 0.0, 0.0)];

@@ -114,7 +114,9 @@ impl RunWriter {
             fs::rename(&old, &self.target).map_err(at().io())?;
             return Err(at().fault(error.into()));
         }
-        keep_foreign(&old, &self.target, self.ours).and_then(|()| fs::remove_dir_all(&old)).map_err(Place::file(&old).io())?;
+        keep_foreign(&old, &self.target, self.ours)
+            .and_then(|()| fs::remove_dir_all(&old))
+            .map_err(Place::file(&old).io())?;
         Ok(self.target.clone())
     }
 }

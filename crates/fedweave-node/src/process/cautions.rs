@@ -4,9 +4,9 @@ use fedweave::robustness::liars_bound;
 
 use crate::config::PartSettings;
 use crate::exposure::exposure;
-use crate::subproblem::Subproblem;
 use crate::plan::Plan;
 use crate::run::now_ms;
+use crate::subproblem::Subproblem;
 use crate::transport::Link;
 
 /// So many exposed nodes are named; of the others, their number.

@@ -18,12 +18,7 @@ use crate::request::{AskRequest, FitRequest};
 use crate::training::TrainingRows;
 use crate::watch::Observer;
 
-pub(super) fn ask(
-    request: &AskRequest,
-    fit: &FitRequest,
-    input: Input,
-    observer: &dyn Observer,
-) -> Result<AskResult> {
+pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer: &dyn Observer) -> Result<AskResult> {
     let mut notices = Vec::new();
     let (askers, asking) = askers(request, &input, &mut notices)?;
     let (model, options) = (&fit.model, &fit.model.options);

@@ -114,4 +114,3 @@ fn learnt_from(ask: &AskResult, lesson: &Lesson) -> String {
     }
     format!("  {} learnt from {}", name(lesson.node), words.join(", "))
 }
-

@@ -63,12 +63,7 @@ impl CompareResult {
         let (nodes_gain, nodes_lose) = self.gain_and_lose(NETWORKED);
         let method = |method: Method| {
             let (error, standard_error) = self.error(method);
-            report::Method {
-                name: method.name.into(),
-                kind: method.kind,
-                error,
-                standard_error: Some(standard_error),
-            }
+            report::Method { name: method.name.into(), kind: method.kind, error, standard_error: Some(standard_error) }
         };
         page.comparison = Some(report::Comparison {
             methods: METHODS.map(method).to_vec(),

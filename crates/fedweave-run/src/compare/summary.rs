@@ -11,8 +11,7 @@ pub fn summary(compared: &CompareResult) -> Value {
     let method = |method: &Method| {
         let (error, standard_error) = compared.error(*method);
         let (gain, lose) = compared.gain_and_lose(*method);
-        let chosen =
-            |f: fn(&Judged) -> Value| compared.outcomes.iter().map(|o| f((method.of)(o))).collect::<Vec<_>>();
+        let chosen = |f: fn(&Judged) -> Value| compared.outcomes.iter().map(|o| f((method.of)(o))).collect::<Vec<_>>();
         let facts = json!({
             "test_error": error, "standard_error": standard_error, "nodes_gain": gain, "nodes_lose": lose,
             "ridge": chosen(|j| json!(j.ridge)), "lambda": chosen(|j| json!(j.lambda)),

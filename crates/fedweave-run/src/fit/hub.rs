@@ -17,7 +17,12 @@ pub(super) fn loss(loss: &LossSpec, hub: Option<f64>) -> LossSpec {
 }
 
 /// Sets the last node apart: models of the others, its own, and clusters on the graph without it.
-pub(super) fn set_apart(clusters: &Clusters, with_hub: &Graph, graph: &Graph, all: &Matrix) -> (Matrix, Vec<f64>, Clusters) {
+pub(super) fn set_apart(
+    clusters: &Clusters,
+    with_hub: &Graph,
+    graph: &Graph,
+    all: &Matrix,
+) -> (Matrix, Vec<f64>, Clusters) {
     let (n, dim) = (graph.nodes(), all.cols());
     let parameters = Matrix::from_rows(dim, all.as_slice()[..n * dim].to_vec());
     let labels: Vec<usize> = (0..n).map(|i| clusters.partition.part(i)).collect();

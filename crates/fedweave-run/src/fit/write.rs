@@ -9,7 +9,8 @@ use super::{FitResult, report_of, summary};
 use crate::error::Result;
 use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
+    CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report,
+    write_summary,
 };
 
 /// Writes the run directory; returns where it is.
@@ -31,16 +32,18 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
     writer.write_clusters(names, &cluster)?;
     write_history(fit, writer)?;
     if let Some(tuning) = &fit.tuning {
-        let rows = tuning.tried.iter().map(|t| {
-            [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell)
-        });
+        let rows = tuning
+            .tried
+            .iter()
+            .map(|t| [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell));
         writer.write_csv(LAMBDA.0, &LAMBDA.1, rows)?;
     }
     if let Some(learnt) = &fit.learnt {
         let d = fit.parameters.cols();
         let pairs = (0..d).flat_map(|j| (0..=j).map(move |k| (j, k)));
         let header: Vec<String> = pairs.clone().map(|(j, k)| format!("c{}_{}", j + 1, k + 1)).collect();
-        let header: Vec<&str> = ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
+        let header: Vec<&str> =
+            ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
         let row = |(i, name): (usize, &String)| {
             let numbers = pairs.clone().map(|(j, k)| learnt.covariance.row(i)[j * d + k].to_string());
             let start = [name.clone(), learnt.coupling.s2.to_string()];

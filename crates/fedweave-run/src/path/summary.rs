@@ -45,4 +45,3 @@ fn recovery_json(recovery: &Recovery) -> Value {
         }
     }
 }
-

@@ -119,4 +119,3 @@ pub(super) fn recovery_in_words(path: &PathResult, recovery: &Recovery) -> Optio
         )),
     }
 }
-

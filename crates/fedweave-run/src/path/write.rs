@@ -44,9 +44,8 @@ fn write_points(path: &PathResult, writer: &RunWriter) -> Result<()> {
     let names = &path.fit.input.names;
     let members = order.iter().flat_map(|&k| {
         let p = &path.path.points[k];
-        let member = |(i, name): (usize, &String)| {
-            [p.lambda.to_string(), name.clone(), (p.partition.part(i) + 1).to_string()]
-        };
+        let member =
+            |(i, name): (usize, &String)| [p.lambda.to_string(), name.clone(), (p.partition.part(i) + 1).to_string()];
         names.iter().enumerate().map(member)
     });
     writer.write_csv(MEMBERSHIP.0, &MEMBERSHIP.1, members)?;

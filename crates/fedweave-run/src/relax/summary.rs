@@ -118,4 +118,3 @@ pub fn text(fit: &RelaxResult, path: Option<&Path>) -> String {
     lines.push(written(path, "models and a report"));
     lines.join("\n")
 }
-

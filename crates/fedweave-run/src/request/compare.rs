@@ -45,8 +45,7 @@ impl CompareRequest {
         settings.check_job(Job::Compare)?;
         let reader = settings.reader();
         let request = CompareRequest::read(settings, &reader, None)?;
-        let spec =
-            input_spec(&reader, target_kind(request.model.family), request.model.intercept(), Vec::new())?;
+        let spec = input_spec(&reader, target_kind(request.model.family), request.model.intercept(), Vec::new())?;
         reader.finish(unread)?;
         Ok((request, spec))
     }

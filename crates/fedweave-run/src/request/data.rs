@@ -23,8 +23,8 @@ pub fn input_spec(
     per_node: Vec<String>,
 ) -> Result<InputSpec> {
     let nodes = reader.path("nodes");
-    let nodes = nodes
-        .ok_or_else(|| Error::request("which data? give the table: fedweave fit nodes.csv --target y ..."))?;
+    let nodes =
+        nodes.ok_or_else(|| Error::request("which data? give the table: fedweave fit nodes.csv --target y ..."))?;
     let target = reader.string("target");
     require!(
         target.is_some() || target_kind == TargetKind::None,

@@ -65,12 +65,7 @@ impl FitRequest {
     }
 
     /// Everything but the files.
-    pub(super) fn read(
-        settings: &Settings,
-        reader: &Reader,
-        matrix: Option<Matrix>,
-        job: Job,
-    ) -> Result<FitRequest> {
+    pub(super) fn read(settings: &Settings, reader: &Reader, matrix: Option<Matrix>, job: Job) -> Result<FitRequest> {
         let model = ModelChoice::read(reader, &[0.0], matrix)?;
         model.one_ridge()?;
         let lambda = LambdaChoice::read(reader)?;

@@ -52,10 +52,7 @@ impl PenaltyChoice {
             },
             "blocks" => {
                 let texts = reader.texts("block").unwrap_or_default();
-                require!(
-                    !texts.is_empty(),
-                    "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2"
-                );
+                require!(!texts.is_empty(), "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2");
                 Ok(PenaltyChoice::Blocks(texts.into_iter().map(BlockChoice::parse).collect::<Result<_>>()?))
             }
             name => Ok(PenaltyChoice::Named(name)),
@@ -140,7 +137,8 @@ fn refuse_overlaps(blocks: &[Block], features: &[String], dim: usize) -> Result<
 }
 
 fn plain(name: &str) -> Result<Box<dyn Penalty>> {
-    let unknown = || Error::Request(format!("unknown penalty `{name}` in a block; use norm2, norm1, norminf or squared"));
+    let unknown =
+        || Error::Request(format!("unknown penalty `{name}` in a block; use norm2, norm1, norminf or squared"));
     named(name).ok_or_else(unknown)
 }
 

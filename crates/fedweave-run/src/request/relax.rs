@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fedweave::model::ModelSpec;
 use fedweave::model::relax::{PUBLIC_ROWS, PublicSource, ROUNDS, RelaxOptions};
+use fedweave::solve::Order;
 use fedweave_io::{InputSpec, TargetKind};
 
 use super::data::input_spec;
@@ -114,7 +115,7 @@ impl RelaxRequest {
     /// Refuses a federation that parts cannot follow.
     pub fn check_federation(&self) -> Result<f64> {
         require!(
-            !self.naming.settings.has("order") || self.options.order != RelaxOptions::ORDERS[0].1,
+            !self.naming.settings.has("order") || self.options.order != Order::InTurn,
             "--order in-turn belongs to `fedweave fit`: parts work together, with all rows, and may have to start again"
         );
         require!(self.rounds > 0, "--rounds 0: a federation needs at least one round");

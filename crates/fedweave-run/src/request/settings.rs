@@ -128,7 +128,9 @@ impl Settings {
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
             let what = error.message().lines().next().unwrap_or_default();
-            Error::Request(format!("{shown}:{line}: {what}; keys are the long flags of `fedweave fit --help` without the dashes"))
+            Error::Request(format!(
+                "{shown}:{line}: {what}; keys are the long flags of `fedweave fit --help` without the dashes"
+            ))
         })
     }
 
@@ -395,7 +397,8 @@ mod tests {
     use super::*;
 
     fn said() -> Settings {
-        let text = "nodes = \"a.csv\"\nridge = 1\nlambda = \"auto\"\nfeatures = [\"x\", \"y\"]\nstandardize = true\nknn = 3";
+        let text =
+            "nodes = \"a.csv\"\nridge = 1\nlambda = \"auto\"\nfeatures = [\"x\", \"y\"]\nstandardize = true\nknn = 3";
         toml::from_str(text).unwrap()
     }
 

@@ -97,7 +97,12 @@ impl Elimination {
             inner.resize_with(panel.below.len(), panel.below.len(), |_, _| 0.0);
             out.gather(symbolic, &panel, inner.as_mut());
             let z = &mut out.values[panel.values.clone()];
-            invert_panel(top, y.as_ref(), inner.as_ref(), MatMut::from_column_major_slice_mut(z, panel.rows(), panel.cols));
+            invert_panel(
+                top,
+                y.as_ref(),
+                inner.as_ref(),
+                MatMut::from_column_major_slice_mut(z, panel.rows(), panel.cols),
+            );
         }
     }
 
@@ -176,7 +181,11 @@ mod tests {
         let mut edges: Vec<_> = (0..grid(4, 5).unwrap().edges()).map(|e| grid(4, 5).unwrap().nodes_of(e)).collect();
         edges.extend([(0, 19), (3, 16)]);
         let edges: Vec<_> = edges.into_iter().map(|(i, j)| (i, j, 1.0)).collect();
-        for (graph, d) in [(Graph::new(21, &edges).unwrap(), 3), (Graph::new(21, &edges).unwrap(), 1), (Graph::new(4, &[]).unwrap(), 2)] {
+        for (graph, d) in [
+            (Graph::new(21, &edges).unwrap(), 3),
+            (Graph::new(21, &edges).unwrap(), 1),
+            (Graph::new(4, &[]).unwrap(), 2),
+        ] {
             check(&graph, d);
         }
     }

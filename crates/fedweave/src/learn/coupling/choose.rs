@@ -1,6 +1,6 @@
 //! The structure of `D`, by the likelihood with a penalty on the numbers in `D`.
 
-use super::dense::{semi_cholesky, sandwich};
+use super::dense::{sandwich, semi_cholesky};
 use super::evidence::GraphTest;
 use super::fit::{Fit, Strength, Task, lifted};
 use super::likelihood::Model;
@@ -70,8 +70,10 @@ pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result
     Ok(Learnt { coupling: coupling(&task, &fine, options.intercept)?, candidates, graph: test })
 }
 
-pub(super) const UNSOLVED: Error =
-    Error::Method { method: "learnt coupling", needs: "a graph whose factor fits into memory, and finite sums of squares" };
+pub(super) const UNSOLVED: Error = Error::Method {
+    method: "learnt coupling",
+    needs: "a graph whose factor fits into memory, and finite sums of squares",
+};
 
 /// A structure without and with the graph.
 pub(super) struct Pair {

@@ -182,7 +182,14 @@ impl<'a> Model<'a> {
     fn misfit(&self, at: &Evaluation, node: usize) -> Vec<f64> {
         let (d, p) = (at.system.root.d, at.system.root.p);
         let mut g = product(self.moments.form(node), &at.mu, d, d, 1);
-        add_product(&at.system.spread[node * d * p..(node + 1) * d * p], &at.u[node * p..(node + 1) * p], d, p, 1, &mut g);
+        add_product(
+            &at.system.spread[node * d * p..(node + 1) * d * p],
+            &at.u[node * p..(node + 1) * p],
+            d,
+            p,
+            1,
+            &mut g,
+        );
         g.iter_mut().zip(self.moments.right(node)).for_each(|(g, c)| *g = c - *g);
         g
     }
