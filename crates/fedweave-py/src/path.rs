@@ -109,7 +109,7 @@ fn put<'py>(py: Python<'py>, ready: &Ready, walked: &Walked) -> PyResult<Bound<'
     let models = PyArray1::from_slice(py, &walked.models).reshape([points.len(), nodes, walked.dim])?;
     out.set_item("w", models)?;
     out.set_item("lambda_max", walked.lambda_max)?;
-    out.set_item("stopped", walked.path.stopped.map(status))?;
+    out.set_item("stopped", walked.path.stopped.map(|status| status.to_string()))?;
     let bracket = |b: &Breakpoint| (b.below, b.above);
     out.set_item("breakpoints", walked.path.breakpoints.iter().map(bracket).collect::<Vec<_>>())?;
     put_edges(&out, &ready.graph)?;
