@@ -31,6 +31,8 @@ const LEVEL: f64 = 0.9;
 
 /// What was learnt, in the units of the input.
 pub struct LearntCoupling {
+    /// The loss.
+    pub family: Family,
     /// Structure, share of the graph, noise; its numbers are those of scaled features.
     pub coupling: Coupling,
     /// The common mean of the models.
@@ -49,9 +51,10 @@ pub struct LearntCoupling {
 /// Learns the coupling, then solves the problem that it makes.
 pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
-    if loss != LossSpec::Same(Family::Squared) {
-        refuse!("--coupling learnt needs the squared loss so far; leave out --coupling, or --loss");
-    }
+    let family = match loss {
+        LossSpec::Same(family @ (Family::Squared | Family::Logistic | Family::Poisson)) => family,
+        _ => refuse!("--coupling learnt knows the losses squared, logistic and poisson"),
+    };
     check(&request.model, &input, &loss)?;
     let held_out = held_out(&request, &input, &loss, observer)?;
     let mut model = request.model.clone();
@@ -69,6 +72,7 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
     let problem = coupling.problem(&input.graph, &training.scaled)?;
     let solved = run_solver(&request, &problem, None, observer)?;
     let learnt = LearntCoupling {
+        family,
         mu: restored(training.scaling.as_ref(), &posterior.mu),
         covariance: restored_covariances(training.scaling.as_ref(), &posterior),
         features: input.features.clone(),
@@ -111,7 +115,8 @@ fn choose(
     data: &Dataset,
     groups: Option<&[u32]>,
 ) -> Result<(Coupling, Option<f64>, &'static str)> {
-    let options = CouplingOptions { intercept: request.model.intercept(), ..CouplingOptions::default() };
+    let (family, intercept) = (request.model.family, request.model.intercept());
+    let options = CouplingOptions { family, intercept, ..CouplingOptions::default() };
     let folds = groups.map(|groups| group_folds(groups, request.held_out.seed)).unwrap_or_default();
     if folds.len() > 1 {
         let best = score_on_folds(graph, data, &options, &folds)?.swap_remove(0);
@@ -168,7 +173,7 @@ impl LearntCoupling {
             "rho": c.rho,
             "rho_interval": self.rho_interval.map(|i| [i.low, i.high]),
             "graph_p_value": self.p_value,
-            "noise": c.s2.sqrt(),
+            "noise": (self.family == Family::Squared).then(|| c.s2.sqrt()),
             "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
             "mean": self.mu,
             "log_likelihood": c.log_likelihood,
@@ -187,9 +192,12 @@ impl LearntCoupling {
             false => format!("; shared by all nodes: {}", named(false)),
         };
         let varying = if c.varies.iter().any(|v| *v) { named(true) } else { "nothing".into() };
-        let noise = number(c.s2.sqrt());
+        let noise = match self.family {
+            Family::Squared => format!("; noise {}", number(c.s2.sqrt())),
+            _ => String::new(),
+        };
         let mut lines = vec![format!(
-            "coupling learnt ({}, by {}); varies between nodes: {varying}{shared}; noise {noise}",
+            "coupling learnt ({}, by {}); varies between nodes: {varying}{shared}{noise}",
             c.structure.name(),
             self.chosen_by
         )];

@@ -23,6 +23,8 @@ mod moments;
 mod network;
 mod posterior;
 mod problem;
+mod regions;
+mod rows;
 mod structure;
 mod system;
 #[cfg(test)]
@@ -31,7 +33,13 @@ mod tests;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::loss::Family;
 use crate::matrix::Matrix;
+
+use fit::Task;
+use moments::Moments;
+use network::Network;
+use rows::ModeRows;
 
 pub use choose::{Candidate, Learnt, learn};
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
@@ -43,12 +51,17 @@ pub use structure::Structure;
 /// What to learn, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CouplingOptions {
+    /// The loss: squared (exactly), logistic or Poisson (by Laplace's approximation of the likelihood).
+    pub family: Family,
     /// Structures of `D` to choose from; those that make no sense for the features are left out.
     pub structures: Vec<Structure>,
     /// How strong the graph is.
     pub rho: Rho,
     /// What is maximised.
     pub likelihood: Likelihood,
+    /// True if weak priors keep variances away from zero and the share of the graph away from both ends: better models from
+    /// few nodes. Without, the estimates are those of the likelihood alone, as of mixed-model software.
+    pub prior: bool,
     /// True if the last feature is a column of ones.
     pub intercept: bool,
 }
@@ -56,9 +69,11 @@ pub struct CouplingOptions {
 impl Default for CouplingOptions {
     fn default() -> Self {
         CouplingOptions {
+            family: Family::Squared,
             structures: vec![Structure::Intercept, Structure::Diagonal, Structure::Full],
             rho: Rho::Learnt,
             likelihood: Likelihood::default(),
+            prior: true,
             intercept: true,
         }
     }
@@ -76,6 +91,8 @@ pub enum Rho {
 /// What was learnt, in the units of the features and the target as given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coupling {
+    /// The loss.
+    pub family: Family,
     /// The structure of `D`.
     pub structure: Structure,
     /// The common mean of the models.
@@ -87,14 +104,41 @@ pub struct Coupling {
     pub varies: Vec<bool>,
     /// Share of the graph, from 0 (only the common mean) to below 1.
     pub rho: f64,
-    /// Variance of the noise of a row.
+    /// Variance of the noise of a row; 1 where the loss is not squared.
     pub s2: f64,
     /// `log p(y)` of all rows at these values.
     pub log_likelihood: f64,
     /// What was maximised.
     pub likelihood: Likelihood,
+    /// True if priors took part.
+    pub prior: bool,
     /// True if the last feature is a column of ones.
     pub intercept: bool,
+}
+
+/// Rows and graph in the form in which they are learnt from.
+struct Prepared {
+    moments: Moments,
+    network: Network,
+    mode_rows: Option<ModeRows>,
+}
+
+impl Prepared {
+    fn new(graph: &Graph, data: &Dataset, family: Family, intercept: bool) -> Result<Self> {
+        let network = Network::new(graph);
+        Ok(match family {
+            Family::Squared => Prepared { moments: Moments::new(data, intercept), network, mode_rows: None },
+            _ => {
+                let rows = ModeRows::new(data, family, intercept)?;
+                Prepared { moments: rows.moments().clone(), network, mode_rows: Some(rows) }
+            }
+        })
+    }
+
+    fn task(&self, likelihood: Likelihood, prior: bool) -> Task<'_> {
+        let Prepared { moments, network, mode_rows } = self;
+        Task { network, moments, likelihood, prior, mode_rows: mode_rows.as_ref() }
+    }
 }
 
 fn check(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<()> {

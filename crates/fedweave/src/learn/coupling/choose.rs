@@ -3,12 +3,10 @@
 use super::dense::{sandwich, semi_cholesky};
 use super::evidence::GraphTest;
 use super::fit::{Fit, Strength, Task, lifted};
-use super::likelihood::Model;
-use super::moments::Moments;
-use super::network::Network;
+use super::regions::{is_large, learn_in_regions};
 use super::structure::Structure;
 use super::system::{Plan, Root};
-use super::{Coupling, CouplingOptions, Rho, check};
+use super::{Coupling, CouplingOptions, Prepared, Rho, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -51,11 +49,20 @@ pub struct Learnt {
     pub graph: GraphTest,
 }
 
-/// Learns the coupling of squared losses from all rows.
+/// Learns the coupling from all rows; on large graphs from regions (`candidates` and the test of the graph then belong to a
+/// sample of them).
 pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
     check(graph, data, options)?;
-    let (moments, network) = (Moments::new(data, options.intercept), Network::new(graph));
-    let task = Task { network: &network, moments: &moments, likelihood: options.likelihood };
+    match is_large(graph, data.dim()) && options.rho != Rho::Fixed(0.0) {
+        true => learn_in_regions(graph, data, options),
+        false => learn_exactly(graph, data, options),
+    }
+}
+
+/// Learns with factors of the whole graph.
+pub(super) fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
+    let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
+    let task = prepared.task(options.likelihood, options.prior);
     let structures = usable(&options.structures, data.dim(), options.intercept)?;
     let pairs = fit_all(&task, &structures, options.rho);
     let candidates: Vec<Candidate> = pairs.iter().flatten().map(|pair| candidate(&task, pair)).collect();
@@ -66,8 +73,8 @@ pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result
     });
     let pair = best.and_then(|(k, _)| pairs.iter().flatten().nth(k)).ok_or(UNSOLVED)?;
     let fine = refine(&task, &pair.best, options.rho).unwrap_or_else(|| pair.best.clone());
-    let test = GraphTest::new(pair.free.deviance, fine.deviance.min(pair.best.deviance));
-    Ok(Learnt { coupling: coupling(&task, &fine, options.intercept)?, candidates, graph: test })
+    let graph = GraphTest::of(&task, &fine);
+    Ok(Learnt { coupling: coupling(&task, &fine, options)?, candidates, graph })
 }
 
 pub(super) const UNSOLVED: Error = Error::Method {
@@ -148,31 +155,38 @@ fn fit_pair(task: &Task, structure: Structure, start: &[f64], rho: Rho) -> Optio
 }
 
 /// The same fit to the last digits.
-pub(super) fn refine(task: &Task, fit: &Fit, rho: Rho) -> Option<Fit> {
+fn refine(task: &Task, fit: &Fit, rho: Rho) -> Option<Fit> {
+    refine_to(task, fit, rho, FINE)
+}
+
+/// The search continued from a fit.
+pub(super) fn refine_to(task: &Task, fit: &Fit, rho: Rho, gain: f64) -> Option<Fit> {
     let strength = match rho {
         Rho::Learnt if fit.kappa > 0.0 => Strength::From(fit.kappa),
         _ => Strength::Fixed(fit.kappa),
     };
-    task.fit(fit.structure, &fit.root.covariance(), strength, FINE)
+    task.fit(fit.structure, &fit.root.covariance(), strength, gain)
 }
 
 fn candidate(task: &Task, pair: &Pair) -> Candidate {
     let Pair { free, best } = pair;
-    let plan = Plan::new(task.network, 1);
-    let model = Model { network: task.network, moments: task.moments, plan: &plan, likelihood: task.likelihood };
-    let numbers = best.structure.numbers(task.moments.d) as f64;
-    let log_likelihood = model.log_likelihood(best.deviance);
     Candidate {
         structure: best.structure,
         rho: task.network.rho(best.kappa),
-        log_likelihood,
-        log_likelihood_without_graph: model.log_likelihood(free.deviance),
-        criterion: log_likelihood - 0.5 * (task.moments.nodes() as f64).ln() * numbers,
+        log_likelihood: task.log_likelihood(best.deviance),
+        log_likelihood_without_graph: task.log_likelihood(free.deviance),
+        criterion: criterion(task, best),
     }
 }
 
+/// `log p(y)` less `log(n) / 2` for every free number in `D`.
+pub(super) fn criterion(task: &Task, fit: &Fit) -> f64 {
+    let numbers = fit.structure.numbers(task.moments.d) as f64;
+    task.log_likelihood(fit.deviance) - 0.5 * (task.moments.nodes() as f64).ln() * numbers
+}
+
 /// The fit in the units of the features and the target as given.
-pub(super) fn coupling(task: &Task, fit: &Fit, intercept: bool) -> Result<Coupling> {
+pub(super) fn coupling(task: &Task, fit: &Fit, options: &CouplingOptions) -> Result<Coupling> {
     let (moments, network, d) = (task.moments, task.network, task.moments.d);
     let relative = fit.root.covariance();
     let floor = 2.0 * SHARED / moments.mean_rows().max(1.0);
@@ -180,20 +194,21 @@ pub(super) fn coupling(task: &Task, fit: &Fit, intercept: bool) -> Result<Coupli
     let kept = lifted(&relative, moments, SHARED);
     let root = Root { d, p: d, entries: semi_cholesky(&kept, d) };
     let plan = Plan::new(network, d);
-    let model = Model { network, moments, plan: &plan, likelihood: task.likelihood };
-    let at = model.evaluate(&root, fit.kappa).ok_or(UNSOLVED)?;
+    let at = task.at(&plan, &root, fit.kappa).ok_or(UNSOLVED)?;
     let factor = network.covariance_factor(&at.system.precision) * at.s2;
     let identity: Vec<f64> = (0..d * d).map(|k| if k / d == k % d { factor } else { 0.0 }).collect();
     let covariance = moments.restore_covariance(&sandwich(&root.entries, &identity, d, d));
     Ok(Coupling {
+        family: options.family,
         structure: fit.structure,
         mu: moments.restore(&at.mu),
         covariance: Matrix::from_rows(d, covariance),
         varies,
         rho: network.rho(fit.kappa),
         s2: at.s2 * moments.variance_unit(),
-        log_likelihood: model.log_likelihood(at.deviance),
+        log_likelihood: task.log_likelihood(at.deviance),
         likelihood: task.likelihood,
-        intercept,
+        prior: task.prior,
+        intercept: options.intercept,
     })
 }

@@ -77,6 +77,20 @@ pub fn spectral(a: &[f64], d: usize, f: impl Fn(f64) -> f64) -> Vec<f64> {
     out
 }
 
+/// Pseudo-inverse of a positive semidefinite matrix, and the log-determinant of what is not zero up to rounding.
+pub fn inverse_and_log_determinant(a: &[f64], d: usize) -> (Vec<f64>, f64) {
+    let size = (0..d).map(|j| a[j * d + j]).fold(f64::MIN_POSITIVE, f64::max);
+    let log = std::cell::Cell::new(0.0);
+    let inverse = spectral(a, d, |e| {
+        if e <= 1e-11 * size {
+            return 0.0;
+        }
+        log.set(log.get() + e.ln());
+        1.0 / e
+    });
+    (inverse, log.get())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

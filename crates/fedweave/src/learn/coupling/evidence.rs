@@ -1,10 +1,8 @@
 //! How much the graph explains beyond the common mean: a test, and an interval.
 
-use super::choose::{ROUGH, UNSOLVED};
+use super::choose::{KAPPA_START, ROUGH, UNSOLVED};
 use super::fit::{Fit, KAPPA, Strength, Task};
-use super::moments::Moments;
-use super::network::Network;
-use super::{Coupling, CouplingOptions, check};
+use super::{Coupling, CouplingOptions, Prepared, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -20,6 +18,19 @@ pub struct GraphTest {
 }
 
 impl GraphTest {
+    /// The test for the structure of a fit, by the likelihood without priors.
+    pub(super) fn of(task: &Task, fit: &Fit) -> Self {
+        let bare = Task { prior: false, ..*task };
+        let start = fit.root.covariance();
+        let strength = Strength::From(if fit.kappa > 0.0 { fit.kappa } else { KAPPA_START });
+        let free = bare.fit(fit.structure, &start, Strength::Fixed(0.0), ROUGH);
+        let coupled = bare.fit(fit.structure, &start, strength, ROUGH);
+        match (free, coupled, task.network.is_coupled()) {
+            (Some(free), Some(coupled), true) => Self::new(free.deviance, coupled.deviance),
+            _ => Self::new(0.0, 0.0),
+        }
+    }
+
     pub(super) fn new(deviance_without: f64, deviance_with: f64) -> Self {
         let statistic = (deviance_without - deviance_with).max(0.0);
         let p_value = if statistic > 0.0 { 0.5 * chi_squared_tail(statistic) } else { 1.0 };
@@ -45,13 +56,15 @@ pub fn rho_interval(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { name: "level of the interval", value: level, needs: "between 0 and 1" });
     }
-    let (moments, network) = (Moments::new(data, coupling.intercept), Network::new(graph));
+    let prepared = Prepared::new(graph, data, coupling.family, coupling.intercept)?;
+    let task = prepared.task(coupling.likelihood, false);
+    let (moments, network) = (task.moments, task.network);
     if !network.is_coupled() {
         return Ok(Interval { low: 0.0, high: 1.0, level });
     }
-    let task = Task { network: &network, moments: &moments, likelihood: coupling.likelihood };
-    let (root, kappa) = coupling.relative_root(&moments, &network).ok_or(UNSOLVED)?;
-    let best = task.fit(coupling.structure, &root.covariance(), Strength::Fixed(kappa), ROUGH).ok_or(UNSOLVED)?;
+    let (root, kappa) = coupling.relative_root(moments, network).ok_or(UNSOLVED)?;
+    let start = Strength::From(kappa.max(KAPPA_START));
+    let best = task.fit(coupling.structure, &root.covariance(), start, ROUGH).ok_or(UNSOLVED)?;
     let rise = chi_squared_quantile(level);
     let low = end_of_interval(&task, &best, rise, KAPPA.0).map_or(0.0, |kappa| network.rho(kappa));
     let high = end_of_interval(&task, &best, rise, KAPPA.1).map_or(1.0, |kappa| network.rho(kappa));

@@ -1,10 +1,11 @@
 //! The best covariance and the best strength of the graph for one structure.
 
 use super::dense::{sandwich, spectral};
-use super::likelihood::{Likelihood, Model};
+use super::likelihood::{Evaluation, Likelihood, Model, Slopes};
 use super::minimise::{Search, minimise};
 use super::moments::Moments;
 use super::network::Network;
+use super::rows::ModeRows;
 use super::structure::{Shape, Structure};
 use super::system::{Plan, Root};
 
@@ -24,6 +25,8 @@ pub struct Fit {
     pub kappa: f64,
     /// `-2 log p(y)` there, in scaled units.
     pub deviance: f64,
+    /// The same with `-2 log` of the priors: what was minimised.
+    pub objective: f64,
 }
 
 /// What is to be fitted.
@@ -34,6 +37,10 @@ pub struct Task<'a> {
     pub moments: &'a Moments,
     /// What is maximised.
     pub likelihood: Likelihood,
+    /// True if weak priors keep the estimates off the edges of their ranges.
+    pub prior: bool,
+    /// The rows of a loss that is not squared.
+    pub mode_rows: Option<&'a ModeRows>,
 }
 
 /// How the strength of the graph is found.
@@ -46,6 +53,14 @@ pub enum Strength {
 }
 
 impl Task<'_> {
+    /// `log p(y)` in the units of the target, from a deviance.
+    pub fn log_likelihood(&self, deviance: f64) -> f64 {
+        if self.mode_rows.is_some() {
+            return -0.5 * deviance;
+        }
+        self.likelihood.log_likelihood(self.moments, deviance)
+    }
+
     /// A covariance with which data and prior have an equal say: where nothing is known.
     pub fn start(&self) -> Vec<f64> {
         let d = self.moments.d;
@@ -57,13 +72,12 @@ impl Task<'_> {
     /// Fits a structure from a covariance; `gain` is the part of the deviance that is not worth another evaluation.
     pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Fit> {
         let plan = Plan::new(self.network, structure.columns(self.moments.d));
-        let model = Model { network: self.network, moments: self.moments, plan: &plan, likelihood: self.likelihood };
         let learnt = matches!(strength, Strength::From(_)) && plan.is_coupled();
         let kappa = match strength {
             Strength::Fixed(kappa) | Strength::From(kappa) if plan.is_coupled() => kappa,
             _ => 0.0,
         };
-        let covariance = self.warm_up(&model, structure, start, kappa)?;
+        let covariance = self.warm_up(&plan, structure, start, kappa)?;
         let (shape, mut x) = Shape::around(structure, &covariance, self.moments.d);
         if learnt {
             x.push(kappa.clamp(KAPPA.0, KAPPA.1).ln());
@@ -81,22 +95,69 @@ impl Task<'_> {
                 return None;
             }
             let root = shape.root(x);
-            let mut at = model.evaluate(&root, kappa)?;
-            let slopes = model.slopes(&mut at);
+            let (deviance, slopes) = self.evaluate(&plan, &root, kappa)?;
             let mut gradient = shape.slopes(x, &root, &slopes.root);
             gradient.extend(learnt.then_some(slopes.log_kappa));
-            Some((at.deviance, gradient))
+            Some((deviance + self.add_prior(&shape, x, learnt, &mut gradient), gradient))
         })?;
-        Some(Fit { structure, root: shape.root(&found.x), kappa: strength_at(&found.x), deviance: found.value })
+        let prior = self.add_prior(&shape, &found.x, learnt, &mut vec![0.0; found.x.len()]);
+        let (root, kappa) = (shape.root(&found.x), strength_at(&found.x));
+        Some(Fit { structure, root, kappa, deviance: found.value - prior, objective: found.value })
     }
 
-    fn warm_up(&self, model: &Model, structure: Structure, start: &[f64], kappa: f64) -> Option<Vec<f64>> {
+    fn evaluate(&self, plan: &Plan, root: &Root, kappa: f64) -> Option<(f64, Slopes)> {
+        let Task { network, moments, likelihood, .. } = *self;
+        if let Some(rows) = self.mode_rows {
+            let mut mode = rows.evaluate(network, plan, likelihood, root, kappa)?;
+            let slopes = rows.slopes(likelihood, network, plan, &mut mode);
+            return Some((mode.deviance, slopes));
+        }
+        let model = Model { network, moments, plan, likelihood };
+        let mut at = model.evaluate(root, kappa)?;
+        let slopes = model.slopes(&mut at);
+        Some((at.deviance, slopes))
+    }
+
+    /// Derivatives of the deviance.
+    #[cfg(test)]
+    pub fn slopes(&self, plan: &Plan, root: &Root, kappa: f64) -> Option<Slopes> {
+        Some(self.evaluate(plan, root, kappa)?.1)
+    }
+
+    /// The models at a fit: of squared losses with the noise that suits them, of others at their mode.
+    pub fn at<'p>(&'p self, plan: &'p Plan, root: &Root, kappa: f64) -> Option<Evaluation<'p>> {
+        let Task { network, moments, likelihood, .. } = *self;
+        match self.mode_rows {
+            Some(rows) => {
+                let mode = rows.evaluate(network, plan, likelihood, root, kappa)?;
+                Some(Evaluation { deviance: mode.deviance, ..mode.at })
+            }
+            None => Model { network, moments, plan, likelihood }.evaluate(root, kappa),
+        }
+    }
+
+    /// `-2 log` of the priors, whose derivatives are added to the gradient. The share of the graph, in units of its mean
+    /// degree, has a uniform prior: `kappa / (1 + kappa)` from 0 to 1.
+    fn add_prior(&self, shape: &Shape, x: &[f64], learnt: bool, gradient: &mut [f64]) -> f64 {
+        if !self.prior {
+            return 0.0;
+        }
+        let (mut value, slopes) = shape.prior(&x[..x.len() - usize::from(learnt)]);
+        gradient.iter_mut().zip(&slopes).for_each(|(g, s)| *g += s);
+        if learnt {
+            let kappa = x[x.len() - 1].exp();
+            value += -2.0 * (kappa / ((1.0 + kappa) * (1.0 + kappa))).ln();
+            gradient[x.len() - 1] += -2.0 + 4.0 * kappa / (1.0 + kappa);
+        }
+        value
+    }
+
+    fn warm_up(&self, plan: &Plan, structure: Structure, start: &[f64], kappa: f64) -> Option<Vec<f64>> {
         let (d, mut covariance) = (self.moments.d, start.to_vec());
         for _ in 0..WARM_UP {
             let (shape, x) = Shape::around(structure, &covariance, d);
             let root = shape.root(&x);
-            let mut at = model.evaluate(&root, kappa)?;
-            let expected = model.slopes(&mut at).expected;
+            let expected = self.evaluate(plan, &root, kappa)?.1.expected;
             covariance = sandwich(&root.entries, &expected, d, root.p);
             if structure == Structure::Diagonal {
                 (0..d * d).filter(|k| k / d != k % d).for_each(|k| covariance[k] = 0.0);

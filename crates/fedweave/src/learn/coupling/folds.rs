@@ -3,15 +3,16 @@
 
 use rayon::prelude::*;
 
-use super::choose::{Pair, ROUGH, UNSOLVED, coupling, fit_all, usable};
-use super::fit::{Fit, Strength, Task};
-use super::moments::Moments;
-use super::network::Network;
-use super::{Coupling, CouplingOptions, Rho, Structure, check};
+use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, usable};
+use super::fit::{Fit, Strength, lifted};
+use super::system::Plan;
+use super::{Coupling, CouplingOptions, Prepared, Rho, Structure, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::matrix::dot;
+use crate::loss::LossOptions;
+use crate::matrix::Matrix;
+use crate::tune::Errors;
 
 /// Rows to train with and rows to be judged by, as masks over the rows of the dataset.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,10 +30,12 @@ pub struct FoldScore {
     pub structure: Structure,
     /// True if the graph takes part.
     pub graph: bool,
-    /// Mean over the nodes of the mean squared error of their validation rows, one per fold; infinite where the fit failed.
+    /// Mean over the nodes of the mean loss of their validation rows, one per fold; infinite where the fit failed.
     pub errors: Vec<f64>,
     /// The coupling learnt from all rows.
     pub coupling: Coupling,
+    /// `log p(y)` of all rows less `log(n) / 2` for every free number in `D`.
+    pub criterion: f64,
 }
 
 impl FoldScore {
@@ -58,20 +61,21 @@ pub fn score_on_folds(
     if folds.is_empty() {
         return Err(Error::Size { what: "folds", expected: 1, found: 0 });
     }
-    let (moments, network) = (Moments::new(data, options.intercept), Network::new(graph));
-    let task = Task { network: &network, moments: &moments, likelihood: options.likelihood };
+    let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
+    let task = prepared.task(options.likelihood, options.prior);
     let structures = usable(&options.structures, data.dim(), options.intercept)?;
     let pairs = fit_all(&task, &structures, options.rho);
     let candidates: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let errors: Vec<Vec<f64>> =
-        folds.par_iter().map(|fold| fold_errors(&network, data, options, fold, &candidates)).collect();
+        folds.par_iter().map(|fold| fold_errors(graph, data, options, fold, &candidates)).collect();
     let mut scores = Vec::with_capacity(candidates.len());
     for (k, fit) in candidates.iter().enumerate() {
         scores.push(FoldScore {
             structure: fit.structure,
             graph: fit.kappa > 0.0,
             errors: errors.iter().map(|fold| fold[k]).collect(),
-            coupling: coupling(&task, fit, options.intercept)?,
+            coupling: coupling(&task, fit, options)?,
+            criterion: criterion(&task, fit),
         });
     }
     scores.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
@@ -87,46 +91,29 @@ fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
 }
 
 /// Errors of all candidates on the validation rows of one fold.
-fn fold_errors(
-    network: &Network,
-    data: &Dataset,
-    options: &CouplingOptions,
-    fold: &Fold,
-    candidates: &[Fit],
-) -> Vec<f64> {
+fn fold_errors(graph: &Graph, data: &Dataset, options: &CouplingOptions, fold: &Fold, candidates: &[Fit]) -> Vec<f64> {
     let train = data.select(&fold.train);
+    let failed = vec![f64::INFINITY; candidates.len()];
     if train.is_empty() {
-        return vec![f64::INFINITY; candidates.len()];
+        return failed;
     }
-    let moments = Moments::new(&train, options.intercept);
-    let task = Task { network, moments: &moments, likelihood: options.likelihood };
+    let Ok(prepared) = Prepared::new(graph, &train, options.family, options.intercept) else { return failed };
+    let task = prepared.task(options.likelihood, options.prior);
+    let validation = data.select(&fold.validation);
+    let plain = LossOptions::default();
+    let Ok(loss) = options.family.build(validation, &plain) else { return failed };
     let error = |fit: &Fit| {
         let strength = match options.rho {
             Rho::Learnt if fit.kappa > 0.0 => Strength::From(fit.kappa),
             _ => Strength::Fixed(fit.kappa),
         };
         // With other rows, close to the fit of all rows.
-        let start = super::fit::lifted(&fit.root.covariance(), &moments, super::choose::REVIVED);
+        let start = lifted(&fit.root.covariance(), task.moments, REVIVED);
         let fit = task.fit(fit.structure, &start, strength, ROUGH)?;
-        validation_error(&task, data, &fold.validation, &fit)
+        let plan = Plan::new(task.network, fit.root.p);
+        let at = task.at(&plan, &fit.root, fit.kappa)?;
+        let w = (0..data.nodes()).flat_map(|i| task.moments.restore(&at.model(i))).collect();
+        Errors::of(&*loss, &Matrix::from_rows(data.dim(), w)).mean()
     };
     candidates.iter().map(|fit| error(fit).unwrap_or(f64::INFINITY)).collect()
-}
-
-fn validation_error(task: &Task, data: &Dataset, validation: &[bool], fit: &Fit) -> Option<f64> {
-    let plan = super::system::Plan::new(task.network, fit.root.p);
-    let Task { network, moments, likelihood } = *task;
-    let model = super::likelihood::Model { network, moments, plan: &plan, likelihood };
-    let at = model.evaluate(&fit.root, fit.kappa)?;
-    let (mut sum, mut nodes) = (0.0, 0.0);
-    for i in 0..data.nodes() {
-        let w = moments.restore(&at.model(i));
-        let rows = || data.rows(i).zip(data.weights(i)).filter(|(r, weight)| validation[*r] && **weight > 0.0);
-        let total: f64 = rows().map(|(_, weight)| weight).sum();
-        if total > 0.0 {
-            sum += rows().map(|(r, weight)| weight * (data.y()[r] - dot(data.x(r), &w)).powi(2)).sum::<f64>() / total;
-            nodes += 1.0;
-        }
-    }
-    (nodes > 0.0).then_some(sum / nodes)
 }

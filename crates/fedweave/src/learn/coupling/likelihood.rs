@@ -15,7 +15,7 @@
 //! d/dlog kappa  sum_ij R'_ij ( tr (K^-1)_ij + u_i'u_j / s2 + tr U_i S^-1 U_j' )
 //! ```
 
-use super::dense::{add_product, product, spectral, transposed};
+use super::dense::{add_product, inverse_and_log_determinant, product, transposed};
 use super::moments::Moments;
 use super::network::Network;
 use super::system::{Plan, Root, System};
@@ -31,12 +31,28 @@ pub enum Likelihood {
     Restricted,
 }
 
+impl Likelihood {
+    /// Rows less the means that are integrated out.
+    fn freedom(self, moments: &Moments) -> f64 {
+        let rows = moments.total_rows();
+        match self {
+            Likelihood::Restricted if rows > moments.rank => rows - moments.rank,
+            _ => rows,
+        }
+    }
+
+    /// `log p(y)` in the units of the target, from a deviance.
+    pub(super) fn log_likelihood(self, moments: &Moments, deviance: f64) -> f64 {
+        -0.5 * deviance + moments.log_units(moments.total_rows() - self.freedom(moments))
+    }
+}
+
 /// Rows, graph and plan of a likelihood.
-pub struct Model<'a> {
+pub struct Model<'a, 'm> {
     /// The graph.
     pub network: &'a Network,
     /// The rows.
-    pub moments: &'a Moments,
+    pub moments: &'m Moments,
     /// Eliminations for the roots that are tried.
     pub plan: &'a Plan,
     /// What is maximised.
@@ -57,6 +73,8 @@ pub struct Evaluation<'a> {
     pub means: Vec<f64>,
     /// `S^-1`.
     pub mean_covariance: Vec<f64>,
+    /// `log |S|`.
+    pub log_s: f64,
     /// The factor.
     pub system: System<'a>,
 }
@@ -74,24 +92,14 @@ pub struct Slopes {
 /// Noise below this share of what one model leaves over is rounding.
 const NOISE_MIN: f64 = 1e-12;
 
-impl<'a> Model<'a> {
+impl<'a> Model<'a, '_> {
     /// Rows less the means that are integrated out.
     fn freedom(&self) -> f64 {
-        let rows = self.moments.total_rows();
-        match self.likelihood {
-            Likelihood::Restricted if rows > self.moments.rank => rows - self.moments.rank,
-            _ => rows,
-        }
+        self.likelihood.freedom(self.moments)
     }
 
     fn is_restricted(&self) -> bool {
         self.freedom() < self.moments.total_rows()
-    }
-
-    /// `log p(y)` in the units of the target, from a deviance.
-    pub fn log_likelihood(&self, deviance: f64) -> f64 {
-        let fixed = self.moments.total_rows() - self.freedom();
-        -0.5 * deviance + self.moments.log_units(fixed)
     }
 
     /// The deviance; `None` where `K` cannot be factored.
@@ -118,18 +126,7 @@ impl<'a> Model<'a> {
         }
         let mut v = moments.total_right();
         (0..d).for_each(|j| v[j] -= dot(&right[j * n * p..(j + 1) * n * p], &target_means));
-        let size = (0..d).map(|j| s[j * d + j]).fold(f64::MIN_POSITIVE, f64::max);
-        let mut log_s = 0.0;
-        let mean_covariance = {
-            let log = std::cell::Cell::new(0.0);
-            let inverse = spectral(&s, d, |e| {
-                let kept = e > 1e-11 * size;
-                log.set(log.get() + if kept { e.ln() } else { 0.0 });
-                if kept { 1.0 / e } else { 0.0 }
-            });
-            log_s += log.get();
-            inverse
-        };
+        let (mean_covariance, log_s) = inverse_and_log_determinant(&s, d);
         let mu = product(&mean_covariance, &v, d, d, 1);
         let mut u = target_means;
         for j in 0..d {
@@ -145,7 +142,16 @@ impl<'a> Model<'a> {
             deviance += log_s;
         }
         solved.truncate(d * n * p);
-        deviance.is_finite().then_some(Evaluation { deviance, mu, u, s2, means: solved, mean_covariance, system })
+        deviance.is_finite().then_some(Evaluation {
+            deviance,
+            mu,
+            u,
+            s2,
+            means: solved,
+            mean_covariance,
+            log_s,
+            system,
+        })
     }
 
     /// The derivatives at an evaluation, whose blocks are computed on the way.
@@ -179,7 +185,7 @@ impl<'a> Model<'a> {
     }
 
     /// `X_i'(y_i - X_i w_i)`.
-    fn misfit(&self, at: &Evaluation, node: usize) -> Vec<f64> {
+    pub fn misfit(&self, at: &Evaluation, node: usize) -> Vec<f64> {
         let (d, p) = (at.system.root.d, at.system.root.p);
         let mut g = product(self.moments.form(node), &at.mu, d, d, 1);
         add_product(
@@ -222,6 +228,29 @@ impl<'a> Model<'a> {
 }
 
 impl Evaluation<'_> {
+    /// `log |K|`, and with the restricted likelihood `+ log |S|`.
+    pub fn log_determinant(&self, likelihood: Likelihood) -> f64 {
+        let means = if likelihood == Likelihood::Restricted { self.log_s } else { 0.0 };
+        self.system.log_determinant() + means
+    }
+
+    /// The joint solution `(mu, u)` for right-hand sides `q_i` in the space of the models, node after node.
+    pub fn joint_solve(&self, q: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let Root { d, p, entries: root } = &self.system.root;
+        let (d, p, n) = (*d, *p, self.u.len() / self.system.root.p);
+        let (mut right, mut total) = (vec![0.0; n * p], vec![0.0; d]);
+        for (own, q) in right.chunks_exact_mut(p).zip(q.chunks_exact(d)) {
+            add_product(q, root, 1, d, p, own);
+            axpy(1.0, q, &mut total);
+        }
+        // U'r = B' K^-1 r.
+        (0..d).for_each(|j| total[j] -= dot(&self.means[j * n * p..(j + 1) * n * p], &right));
+        let mu = product(&self.mean_covariance, &total, d, d, 1);
+        self.system.solve(&mut right, 1);
+        (0..d).for_each(|j| axpy(-mu[j], &self.means[j * n * p..(j + 1) * n * p], &mut right));
+        (mu, right)
+    }
+
     /// `U_i`, `p x d`.
     pub fn own_means(&self, node: usize) -> Vec<f64> {
         let (d, p) = (self.system.root.d, self.system.root.p);
@@ -249,13 +278,22 @@ impl Evaluation<'_> {
     /// Posterior covariance of the models of two neighbours, or of one node, in scaled units; after
     /// [`slopes`](Model::slopes) or [`System::invert`].
     pub fn covariance(&self, i: usize, j: usize) -> Vec<f64> {
+        let d = self.system.root.d;
+        let mut c = self.covariance_given_mean(i, j);
+        let left = product(&self.leverage(i), &self.mean_covariance, d, d, d);
+        let mut means = product(&left, &transposed(&self.leverage(j), d, d), d, d, d);
+        means.iter_mut().for_each(|m| *m *= self.s2);
+        axpy(1.0, &means, &mut c);
+        c
+    }
+
+    /// The same if the common mean were known.
+    pub fn covariance_given_mean(&self, i: usize, j: usize) -> Vec<f64> {
         let Root { d, p, entries: root } = &self.system.root;
         let (d, p) = (*d, *p);
         let mut block = vec![0.0; p * p];
         self.system.block(i, j, &mut block);
         let mut c = product(&product(root, &block, d, p, p), &transposed(root, d, p), d, p, d);
-        let left = product(&self.leverage(i), &self.mean_covariance, d, d, d);
-        add_product(&left, &transposed(&self.leverage(j), d, d), d, d, d, &mut c);
         c.iter_mut().for_each(|c| *c *= self.s2);
         c
     }

@@ -9,6 +9,9 @@ use crate::matrix::{Matrix, axpy, dot};
 use crate::parallel::ordered_map;
 use crate::scaling::Scaling;
 
+/// Directions of the features with less than this share of the largest sum of squares are not there.
+const RANK: f64 = 1e-11;
+
 /// Sums over the rows of all nodes.
 #[derive(Clone)]
 pub struct Moments {
@@ -46,6 +49,13 @@ pub fn row_shares(weights: &[f64]) -> (f64, f64) {
 impl Moments {
     /// The sums of a dataset; with `intercept`, its last column is one of ones.
     pub fn new(data: &Dataset, intercept: bool) -> Self {
+        let mut moments = Self::bare(data, intercept);
+        moments.subtract_pooled(&Scaling::of(data, intercept).apply(data));
+        moments
+    }
+
+    /// The sums with the target as it is.
+    pub fn bare(data: &Dataset, intercept: bool) -> Self {
         let (scaling, d) = (Scaling::of(data, intercept), data.dim());
         let scaled = scaling.apply(data);
         let sums = ordered_map(data.nodes(), |i| node_sums(&scaled, i));
@@ -64,7 +74,10 @@ impl Moments {
         };
         let (map, back) = maps(&scaling, intercept);
         (moments.map, moments.back) = (map, back);
-        moments.subtract_pooled(&scaled);
+        if let Some((values, _)) = eigen(&moments.total_form(), d) {
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            moments.rank = values.iter().filter(|v| **v > RANK * largest).count() as f64;
+        }
         moments
     }
 
@@ -113,8 +126,7 @@ impl Moments {
         let Some((values, vectors)) = eigen(&form, d) else { return };
         let (right, largest) = (self.total_right(), values.iter().copied().fold(0.0, f64::max));
         for (value, v) in values.iter().zip(vectors.chunks_exact(d)) {
-            if *value > 1e-11 * largest {
-                self.rank += 1.0;
+            if *value > RANK * largest {
                 axpy(dot(v, &right) / value, v, &mut self.pooled);
             }
         }
@@ -137,28 +149,10 @@ impl Moments {
         }
     }
 
-    /// Sums of rows whose noise has the variance `noise[i]` (relative) at node `i`.
-    pub fn weighted(&self, noise: &[f64]) -> Moments {
-        let (mut weighted, d) = (self.clone(), self.d);
-        for (i, v) in noise.iter().enumerate() {
-            weighted.a[i * d * d..(i + 1) * d * d].iter_mut().for_each(|a| *a /= v);
-            weighted.c[i * d..(i + 1) * d].iter_mut().for_each(|c| *c /= v);
-            weighted.yy[i] /= v;
-        }
-        weighted.log_weights = self.rows.iter().zip(noise).map(|(m, v)| m * v.ln()).sum();
-        weighted
-    }
-
     /// A model in the units and features as given.
     pub fn restore(&self, w: &[f64]) -> Vec<f64> {
         let scaled: Vec<f64> = w.iter().zip(&self.pooled).map(|(w, p)| self.unit * w + p).collect();
         product(&self.map, &scaled, self.d, self.d, 1)
-    }
-
-    /// The reverse of [`restore`](Moments::restore).
-    pub fn scaled(&self, w: &[f64]) -> Vec<f64> {
-        let scaled = product(&self.back, w, self.d, self.d, 1);
-        scaled.iter().zip(&self.pooled).map(|(w, p)| (w - p) / self.unit).collect()
     }
 
     /// A covariance of models in the units and features as given.

@@ -10,7 +10,7 @@ use crate::linalg::selected::Selected;
 use crate::linalg::sparse::{Budget, Elimination};
 
 /// What one factorisation of the likelihood may cost.
-pub const BUDGET: Budget = Budget { flops: 4e11, fill: 4e8 };
+pub const BUDGET: Budget = Budget { flops: 1e11, fill: 2e8 };
 
 /// The graph in units of its mean degree.
 pub struct Network {

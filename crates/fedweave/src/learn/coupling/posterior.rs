@@ -2,11 +2,11 @@
 
 use super::choose::UNSOLVED;
 use super::dense::semi_cholesky;
-use super::likelihood::{Likelihood, Model};
 use super::moments::Moments;
 use super::network::Network;
+use super::regions::fitting;
 use super::system::{Plan, Root};
-use super::{Coupling, CouplingOptions, check};
+use super::{Coupling, CouplingOptions, Prepared, check};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -23,10 +23,14 @@ pub struct Posterior {
     pub mu_covariance: Matrix,
     /// Covariance `C_ii` of the model of each node, `d x d` in a row. The common mean is as uncertain as the rows leave it.
     pub covariance: Matrix,
-    /// Covariance `C_ij` of the models of the two nodes of each edge, in the order of the graph.
+    /// Covariance `C_ij` of the models of the two nodes of each edge, in the order of the graph; none where `rho = 0` or
+    /// where regions were looked at.
     pub edge_covariance: Matrix,
     /// Variance of the noise of a row.
     pub s2: f64,
+    /// False if the factor of the graph did not fit, and edges between regions were left out: then the solution of the
+    /// problem is the better model, and the covariances are approximations.
+    pub exact: bool,
 }
 
 impl Posterior {
@@ -37,7 +41,7 @@ impl Posterior {
         sum.max(0.0)
     }
 
-    /// Variance of a new row: `x' C_ii x + s2`.
+    /// Variance of a new row of a squared loss: `x' C_ii x + s2`.
     pub fn row_variance(&self, node: usize, x: &[f64]) -> f64 {
         self.variance(node, x) + self.s2
     }
@@ -47,16 +51,19 @@ impl Coupling {
     /// The models given the rows of `data`, which may be other rows than those the coupling was learnt from.
     pub fn posterior(&self, graph: &Graph, data: &Dataset) -> Result<Posterior> {
         check(graph, data, &CouplingOptions::default())?;
-        let (moments, network) = (Moments::new(data, self.intercept), Network::new(graph));
-        let plan = Plan::new(&network, data.dim());
-        let model = Model { network: &network, moments: &moments, plan: &plan, likelihood: Likelihood::Maximum };
-        let (root, kappa) = self.relative_root(&moments, &network).ok_or(UNSOLVED)?;
-        let mut at = model.evaluate(&root, kappa).ok_or(UNSOLVED)?;
+        let mut prepared = Prepared::new(graph, data, self.family, self.intercept)?;
+        let regions = if self.rho > 0.0 { fitting(graph, data.dim()) } else { None };
+        let exact = regions.is_none();
+        prepared.network = regions.unwrap_or(prepared.network);
+        let task = prepared.task(self.likelihood, false);
+        let (moments, plan) = (task.moments, Plan::new(task.network, data.dim()));
+        let (root, kappa) = self.relative_root(moments, task.network).ok_or(UNSOLVED)?;
+        let mut at = task.at(&plan, &root, kappa).ok_or(UNSOLVED)?;
         at.s2 = self.s2 / moments.variance_unit();
         at.system.invert();
         let (n, d) = (data.nodes(), data.dim());
         let restored = |c: Vec<f64>| moments.restore_covariance(&c);
-        let edges = if kappa > 0.0 { graph.edges() } else { 0 };
+        let edges = if kappa > 0.0 && exact { graph.edges() } else { 0 };
         let mean_covariance = at.mean_covariance.iter().map(|c| c * at.s2).collect();
         Ok(Posterior {
             w: Matrix::from_rows(d, (0..n).flat_map(|i| moments.restore(&at.model(i))).collect()),
@@ -68,6 +75,7 @@ impl Coupling {
                 (0..edges).flat_map(|e| restored(at.covariance(graph.nodes_of(e).0, graph.nodes_of(e).1))).collect(),
             ),
             s2: self.s2,
+            exact,
         })
     }
 

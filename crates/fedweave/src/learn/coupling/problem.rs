@@ -12,7 +12,7 @@ use crate::penalty::Quadratic;
 use crate::problem::Problem;
 
 impl Coupling {
-    /// The problem whose optimum are the models given the rows: squared losses in which every row counts the same, the
+    /// The problem whose optimum are the models given the rows: losses in which every row counts the same, the
     /// quadratic penalty `s2 D^-1`, weights `rho A_e` on the edges and `1 - rho` to a hub, which is the last node.
     ///
     /// Both terms are divided by the mean number of rows of a node.
@@ -22,21 +22,22 @@ impl Coupling {
         let (nodes, rows) = counts.fold((0.0, 0.0), |(n, sum), m| (n + 1.0, sum + m));
         let unit = nodes / f64::max(rows, 1.0);
         let options = LossOptions { node_weight: NodeWeight::Unit(unit), ..Default::default() };
-        let loss = Family::Squared.build(self.shared_rows(data)?, &options)?;
+        let loss = self.family.build(self.shared_rows(data)?, &options)?;
         let penalty = Quadratic::new(&[self.penalty_matrix()])?;
         Problem::build(graph.with_hub(1.0 - self.rho)?, loss, Box::new(penalty), unit)
     }
 
-    /// `s2 D^-1`.
+    /// `s2 D^-1`, or `D^-1 / 2` where the loss is the negative logarithm of a likelihood.
     pub fn penalty_matrix(&self) -> Matrix {
         let d = self.mu.len();
+        let noise = if self.family == Family::Squared { self.s2 } else { 0.5 };
         let scale: Vec<f64> = (0..d).map(|j| self.covariance.row(j)[j].sqrt()).collect();
         let correlation: Vec<f64> =
             (0..d * d).map(|k| self.covariance.as_slice()[k] / (scale[k / d] * scale[k % d])).collect();
         let inverse = spectral(&correlation, d, |e| 1.0 / e.max(1e-12));
         let entry = |k: usize| {
             let mean = 0.5 * (inverse[k] + inverse[(k % d) * d + k / d]);
-            self.s2 * mean / (scale[k / d] * scale[k % d])
+            noise * mean / (scale[k / d] * scale[k % d])
         };
         Matrix::from_rows(d, (0..d * d).map(entry).collect())
     }

@@ -11,6 +11,7 @@ use super::dense::{add_product, transposed};
 use super::network::{BUDGET, Network, Precision};
 use crate::linalg::selected::Selected;
 use crate::linalg::sparse::Elimination;
+use crate::matrix::dot;
 
 /// A square root of the covariance: `d x p`, row after row.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,4 +133,16 @@ impl<'a> System<'a> {
             }
         }
     }
+}
+
+/// `u' (R (x) I) u` for `u` with `p` entries per node.
+pub fn energy(network: &Network, precision: &Precision, u: &[f64], p: usize) -> f64 {
+    let graph = network.graph(precision.kappa);
+    let row = |i: usize| &u[i * p..(i + 1) * p];
+    let own = |i: usize| precision.own(graph.weighted_degree(i)) * dot(row(i), row(i));
+    let edge = |e: usize| {
+        let (i, j) = graph.nodes_of(e);
+        2.0 * precision.edge(graph.weight(e)) * dot(row(i), row(j))
+    };
+    (0..graph.nodes()).map(own).sum::<f64>() + (0..graph.edges()).map(edge).sum::<f64>()
 }

@@ -107,7 +107,7 @@ fn the_likelihood_is_the_density_of_all_rows() {
             let given: Vec<f64> = given.iter().map(|c| c * factor).collect();
             let root = Root { d: 3, p: 3, entries: super::dense::semi_cholesky(&given, 3) };
             let (deviance, mu) = dense_deviance(&graph, &data, &root, rho, likelihood);
-            let found = -2.0 * model.log_likelihood(at.deviance);
+            let found = -2.0 * likelihood.log_likelihood(&moments, at.deviance);
             assert!((found - deviance).abs() < 1e-8, "{likelihood:?} {rho}: {found} {deviance}");
             let close = moments.restore(&at.mu).iter().zip(&mu).all(|(a, b)| (a - b).abs() < 1e-9);
             assert!(close, "{rho}: {:?} {mu:?}", moments.restore(&at.mu));
@@ -163,6 +163,45 @@ fn expected_covariances_raise_the_likelihood() {
             let expected = model.slopes(&mut at).expected;
             let covariance = super::dense::sandwich(&root.entries, &expected, 3, 3);
             root.entries = super::dense::semi_cholesky(&covariance, 3);
+        }
+    }
+}
+
+/// Laplace's approximation for counts and for classes, with the movement of the mode.
+#[test]
+fn gradients_of_other_losses_are_finite_differences() {
+    use super::Prepared;
+    use crate::loss::Family;
+    let (graph, data) = small();
+    let counts = data.clone().map_labels(|y| y.abs().round().min(6.0));
+    let classes = data.clone().map_labels(|y| if y > 0.5 { 1.0 } else { 0.0 });
+    let covariance = some_root().covariance();
+    for (family, data) in [(Family::Poisson, counts), (Family::Logistic, classes)] {
+        for likelihood in [Likelihood::Maximum, Likelihood::Restricted] {
+            let prepared = Prepared::new(&graph, &data, family, true).unwrap();
+            let task = prepared.task(likelihood, false);
+            let plan = Plan::new(task.network, 3);
+            let (shape, mut x) = Shape::around(Structure::Full, &covariance, 3);
+            x.push(0.4);
+            let value = |x: &[f64]| task.at(&plan, &shape.root(x), x[x.len() - 1].exp()).unwrap().deviance;
+            let root = shape.root(&x);
+            let slopes = task.slopes(&plan, &root, 0.4f64.exp()).unwrap();
+            let mut gradient = shape.slopes(&x, &root, &slopes.root);
+            gradient.push(slopes.log_kappa);
+            for k in 0..x.len() {
+                let shifted = |by: f64| {
+                    let mut x = x.clone();
+                    x[k] += by;
+                    value(&x)
+                };
+                let expected = (shifted(1e-4) - shifted(-1e-4)) / 2e-4;
+                let error = (gradient[k] - expected).abs();
+                assert!(
+                    error < 1e-4 * (1.0 + expected.abs()),
+                    "{family} {likelihood:?} {k}: {} {expected}",
+                    gradient[k]
+                );
+            }
         }
     }
 }
