@@ -146,7 +146,7 @@ class GTVClassifier(_Classification):
         standardize: bool = False,
         penalty_matrix: Any = None,
         blocks: Any = None,
-        solver_options: Any = None,
+        options: Any = None,
         validation: float | None = None,
         split: str = "random",
         lam_rule: str = "minimum",
@@ -169,7 +169,7 @@ class GTVClassifier(_Classification):
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
         self.blocks = blocks
-        self.solver_options = solver_options
+        self.options = options
         self.validation = validation
         self.split = split
         self.lam_rule = lam_rule
@@ -212,7 +212,7 @@ class GTVClassifierCV(CrossValidated, _Classification):
         standardize: bool = False,
         penalty_matrix: Any = None,
         blocks: Any = None,
-        solver_options: Any = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -233,7 +233,7 @@ class GTVClassifierCV(CrossValidated, _Classification):
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
         self.blocks = blocks
-        self.solver_options = solver_options
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

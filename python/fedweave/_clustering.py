@@ -57,7 +57,7 @@ class ConvexClustering(ClusterMixin, Networked):
         standardize: bool = False,
         penalty_matrix: Any = None,
         blocks: Any = None,
-        solver_options: Any = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -74,7 +74,7 @@ class ConvexClustering(ClusterMixin, Networked):
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
         self.blocks = blocks
-        self.solver_options = solver_options
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

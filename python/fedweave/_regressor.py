@@ -73,7 +73,7 @@ class GTVRegressor(_Regression):
     lam : a number, or "auto" to choose it on held-out rows and fit again with all; a list: the values to choose from
     solver : "auto", "primal-dual", "newton" or "newton-cg"; or one that exchanges messages: "fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm",
         "projected-gradient", or with a server "fedavg", "ifca", "pfedme"
-    solver_options : options of the latter, e.g. `{"rounds": 100, "step": 0.1}`, named as on the command line
+    options : whatever else `fedweave fit` can be told, by name: `{"rounds": 100, "step": 0.1}`, `{"coupling": "learnt"}`, ...
     tol : stop at `certified_gap_ <= tol * max(1, |objective_|)`
     node : name of the column of a DataFrame X that names the node of a row
     node_weight : "equal", every node counts the same, or "rows", every row does
@@ -129,7 +129,7 @@ class GTVRegressor(_Regression):
         penalty_matrix: Any = None,
         blocks: Any = None,
         loss_column: str | None = None,
-        solver_options: Any = None,
+        options: Any = None,
         validation: float | None = None,
         split: str = "random",
         lam_rule: str = "minimum",
@@ -155,7 +155,7 @@ class GTVRegressor(_Regression):
         self.penalty_matrix = penalty_matrix
         self.blocks = blocks
         self.loss_column = loss_column
-        self.solver_options = solver_options
+        self.options = options
         self.validation = validation
         self.split = split
         self.lam_rule = lam_rule
@@ -205,7 +205,7 @@ class GTVRegressorCV(CrossValidated, _Regression):
         penalty_matrix: Any = None,
         blocks: Any = None,
         loss_column: str | None = None,
-        solver_options: Any = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -229,7 +229,7 @@ class GTVRegressorCV(CrossValidated, _Regression):
         self.penalty_matrix = penalty_matrix
         self.blocks = blocks
         self.loss_column = loss_column
-        self.solver_options = solver_options
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -57,7 +57,7 @@ def solver_settings(estimator: Any) -> dict[str, Any]:
         "tolerance": number("tol", estimator.tol, 0.0, strict=True),
         "max-iterations": int(number("max_iter", estimator.max_iter, 1)),
         "time-limit": None if limit is None else number("time_limit", limit, 0.0),
-        **options_of(getattr(estimator, "solver_options", None)),
+        **options_of(getattr(estimator, "options", None)),
     }
 
 
@@ -77,11 +77,11 @@ def solver_of(solver: Any) -> str:
 
 
 def options_of(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options of a solver by their names: `rounds`, `step`, `local_steps`, ..."""
+    """Whatever else the command line can be told, by name: `rounds`, `step`, `local_steps`, `coupling`, ..."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise TypeError(f"solver_options: expected a mapping such as {{'rounds': 100}}, got {options!r}")
+        raise TypeError(f"options: expected a mapping such as {{'rounds': 100}}, got {options!r}")
     return {str(name).replace("_", "-"): value for name, value in options.items()}
 
 

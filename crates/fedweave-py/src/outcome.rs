@@ -66,8 +66,13 @@ pub fn put_fit(out: &Bound<'_, PyDict>, fit: &FitResult) -> PyResult<()> {
 fn without_hub(fit: &FitResult) -> Matrix {
     let (graph, nodes) = (fit.problem.graph(), fit.input.names.len());
     let between = |e: &usize| graph.nodes_of(*e).0 < nodes && graph.nodes_of(*e).1 < nodes;
-    let rows = (0..graph.edges()).filter(between).flat_map(|e| fit.solution.u.row(e).iter().copied());
-    Matrix::from_rows(fit.solution.u.cols(), rows.collect())
+    let kept: Vec<usize> = (0..graph.edges()).filter(between).collect();
+    let mut flows = Matrix::zeros(fit.input.graph.edges(), fit.solution.u.cols());
+    // A common mean that everything is drawn to leaves no edges between nodes.
+    for (to, &from) in kept.iter().enumerate().take(flows.rows()) {
+        flows.row_mut(to).copy_from_slice(fit.solution.u.row(from));
+    }
+    flows
 }
 
 /// Puts what was tried into `out`: lambda by lambda, largest first, the error of each node (NaN without rows).

@@ -55,8 +55,9 @@ fn put<'py>(py: Python<'py>, result: &PathResult) -> PyResult<Bound<'py, PyDict>
     let parts = points.iter().map(|p| labels(py, &p.partition as &Partition, nodes)).collect::<Vec<_>>();
     out.set_item("labels", parts)?;
     out.set_item("status", points.iter().map(|p| p.status.to_string()).collect::<Vec<_>>())?;
-    let size = nodes * dim;
-    let models = order.iter().flat_map(|&k| result.models[k * size..(k + 1) * size].iter().copied());
+    // With a common mean there is a row more.
+    let (size, step) = (nodes * dim, result.models.len() / points.len());
+    let models = order.iter().flat_map(|&k| result.models[k * step..k * step + size].iter().copied());
     out.set_item("w", PyArray1::from_iter(py, models).reshape([points.len(), nodes, dim])?)?;
     let errors = order.iter().map(|&k| &result.errors[k]);
     let (train, validation): (Vec<&Errors>, Vec<Option<&Errors>>) =
