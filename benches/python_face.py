@@ -67,7 +67,7 @@ def race(made: Instance) -> Race:
             race.here.append(model.solve_seconds_)
             done = subprocess.run([sys.executable, "-m", "fedweave", *words], cwd=folder, capture_output=True, check=True)
             race.there.append(json.loads(done.stdout)["seconds"])
-        table = pd.read_csv(folder / "run" / "parameters.csv", dtype=str).drop(columns="node")
+        table = pd.read_csv(folder / "run" / "parameters.csv", dtype=str).set_index("node").loc[model.nodes_.tolist()]
     read = np.array([[float(cell) for cell in row] for row in table.to_numpy()])
     race.same_bits = read.tobytes() == np.ascontiguousarray(np.asarray(model.coef_)).tobytes()
     return race

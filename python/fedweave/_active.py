@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils.validation import _check_sample_weight
 
 from . import _engine
 from ._any_model import AnyModel, ask, table_of
 from ._checks import number, seed_of, threads_of
+from ._engine import LossKind
 from ._frames import take_apart
 from ._local import models_of
 from ._network import Network, network
-from ._nodes import name_of
+from ._nodes import name_of, objects
 from ._public import public_of, say_aloud
 from ._table import Table
-from ._task import ActiveTask, Public, Rows
+from ._task import AskTask, Rows, Task, feature_names
 from .errors import FedweaveError, UnknownNodeError
 
 
@@ -33,8 +34,9 @@ class ActiveSampling(AnyModel):
     own : the node that asks, or a list of them; None for all nodes
     model : None for a linear model (squared loss, or logistic for classes) and gradient steps of size `eta`; an estimator or the
         description of a model of the engine, as in `FedRelax`
-    candidates : how many are asked in a round
+    candidates : how many are asked in a round; None: 10, or all there are
     rounds : how often
+    eta : step of an answer, None: one that never diverges; with a `model`, what the rows of others weigh against staying close, None: 1
     fit_intercept, ridge : of the linear model
     task, public, public_rows, standardize, node, n_jobs, random_state : as in `FedRelax`
 
@@ -64,9 +66,9 @@ class ActiveSampling(AnyModel):
         own: Any = None,
         model: Any = None,
         *,
-        candidates: int = 10,
+        candidates: int | None = None,
         rounds: int = 100,
-        eta: float = 0.1,
+        eta: float | None = None,
         task: str = "regression",
         fit_intercept: bool = True,
         ridge: float = 0.0,
@@ -100,62 +102,70 @@ class ActiveSampling(AnyModel):
             raise FedweaveError("active sampling: which nodes? give nodes=ids (one per row of X), or node='column' and a DataFrame")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, x, dtype=np.float64)
         net = network(None, nodes, x.shape[0], {})
-        own, seed = self._own(net), seed_of(self.random_state)
-        linear = self.model is None
-        models, public, loss = None, Public(None, "normal", 1), "squared"
+        own, linear = self._own(net), self.model is None
+        settings = self._settings(own)
+        names = [str(name) for name in self.classes_] if classes else []
+        models, public = None, None
+        if linear:
+            target, names = self._linear_target(settings, target, classes, names)
+        else:
+            asking = net.names if own is None else own
+            models = dict(zip(asking, models_of(self.model, asking, classes, settings["seed"], "model")))
+            drawn, public = public_of(self, net.names)
+            settings |= {**drawn, "task": self.task}
+        rows = Rows.of(x, target, weight, net, linear and bool(self.fit_intercept))
+        task = Task(rows, net.names, feature_names(self), settings, classes=names, threads=threads_of(self.n_jobs))
+        out = ask(_engine.active, AskTask(task, models, public), net)
+        for notice in out["notices"][: len(out["notices"]) if linear else -1]:
+            warnings.warn(f"ActiveSampling: {notice}", UserWarning, stacklevel=2)
         if not linear:
-            models = models_of(self.model, [net.names[i] for i in own], classes, seed, "model")
-            public = public_of(self, net.names)
-        elif classes:
-            loss = "logistic" if classes == 2 else "multinomial"
-            target = 2.0 * target - 1.0 if classes == 2 else target
-        out = ask(
-            _engine.active,
-            ActiveTask(
-                Rows.of(x, target, weight, net, linear and bool(self.fit_intercept)),
-                own,
-                models,
-                classes,
-                loss,
-                number("ridge", self.ridge, 0.0),
-                number("eta", self.eta, 0.0, strict=True),
-                int(number("candidates", self.candidates, 1)),
-                int(number("rounds", self.rounds, 0)),
-                public,
-                bool(self.standardize),
-                threads_of(self.n_jobs),
-                seed,
-            ),
-            net.names,
-        )
-        if not linear:
-            say_aloud(self, out["public"])
-        self._keep(out, net, own, linear)
+            say_aloud(self, out["notices"][-1])
+        self._keep(out, net, linear)
         return self
 
-    def _own(self, net: Network) -> list[int]:
-        """The nodes that ask, by their positions."""
+    def _settings(self, own: list[str] | None) -> dict[str, Any]:
+        """What the engine is told, for linear models and others."""
+        return {
+            "asker": own,
+            "candidates": None if self.candidates is None else int(number("candidates", self.candidates, 1)),
+            "rounds": int(number("rounds", self.rounds, 1)),
+            "eta": None if self.eta is None else number("eta", self.eta, 0.0, strict=True),
+            "standardize": bool(self.standardize),
+            "seed": seed_of(self.random_state),
+        }
+
+    def _linear_target(
+        self, settings: dict[str, Any], target: np.ndarray, classes: int, names: list[str]
+    ) -> tuple[np.ndarray, list[str]]:
+        """The loss of linear models, and what it is a loss of: numbers, -1 and 1, or the positions of classes."""
+        settings["ridge"] = number("ridge", self.ridge, 0.0)
+        self._loss = {0: "squared", 2: "logistic"}.get(classes, "multinomial")
+        settings["loss"] = self._loss
+        return (2.0 * target - 1.0, []) if classes == 2 else (target, names)
+
+    def _own(self, net: Network) -> list[str] | None:
+        """The names of the nodes that ask."""
         if self.own is None:
-            return list(range(len(net.names)))
-        several = isinstance(self.own, (list, tuple, set, np.ndarray))
-        index = {name: i for i, name in enumerate(net.names)}
+            return None
+        several = isinstance(self.own, (list, set, np.ndarray)) or (isinstance(self.own, tuple) and name_of(self.own) not in net.names)
         asking = [name_of(node) for node in (self.own if several else [self.own])]
         for name in asking:
-            if name not in index:
+            if name not in net.names:
                 raise UnknownNodeError(f"own: there is no node {name!r} in the data", node=name)
         if not asking:
             raise FedweaveError("own: nobody asks; name a node, or None for all")
-        return [index[name] for name in dict.fromkeys(asking)]
+        return list(dict.fromkeys(asking))
 
-    def _keep(self, out: dict[str, Any], net: Network, own: list[int], linear: bool) -> None:
-        names, pupils = np.array(net.names, dtype=object), out["pupils"]
-        asking = names[own].tolist()
+    def _keep(self, out: dict[str, Any], net: Network, linear: bool) -> None:
+        ids, place = objects(net.by_name.ids), net.place
+        pupils = sorted(out["pupils"], key=lambda pupil: place[pupil["node"]])
+        asking = [ids[pupil["node"]] for pupil in pupils]
         self._scaling = out["scaling"]
-        self._known = {name: k for k, name in enumerate(asking)}
-        self.nodes_ = np.array(asking, dtype=object)
+        self._known = {net.names[pupil["node"]]: k for k, pupil in enumerate(pupils)}
+        self.nodes_ = objects(asking)
         if linear:
-            blocks = len(self.classes_) if self.task == "classification" and len(self.classes_) > 2 else 1
-            self._models = [Linear(p["w"].reshape(blocks, -1), bool(self.fit_intercept), self.task) for p in pupils]
+            blocks = len(self.classes_) if LossKind(self._loss).scores_classes else 1
+            self._models = [Linear(p["w"].reshape(blocks, -1), bool(self.fit_intercept), self._loss) for p in pupils]
             coef, intercept = (np.array([getattr(m, a) for m in self._models]) for a in ("coef", "intercept"))
             if blocks == 1:
                 coef, intercept = coef[:, 0], intercept[:, 0]
@@ -164,34 +174,30 @@ class ActiveSampling(AnyModel):
             self._models = [p["model"] for p in pupils]
         self.models_ = table_of(asking, self._models)
         self.rewards_ = {
-            name: [dict(zip(names[who].tolist(), r.tolist())) for who, r in zip(p["asked"], p["rewards"])]
-            for name, p in zip(asking, pupils)
+            node: [dict(zip(ids[who].tolist(), r.tolist())) for who, r in zip(p["asked"], p["rewards"])] for node, p in zip(asking, pupils)
         }
-        self.learnt_from_ = {n: [(net.names[i], k, r) for i, k, r in p["teachers"]] for n, p in zip(asking, pupils)}
+        self.learnt_from_ = {n: [(ids[i], k, r) for i, k, r in p["teachers"]] for n, p in zip(asking, pupils)}
         self.history_ = {
-            name: {"candidate": names[p["candidate"]], "reward": p["reward"], "loss": p["loss"], "bytes": p["bytes"]}
-            for name, p in zip(asking, pupils)
+            node: {"candidate": ids[p["candidate"]], "reward": p["reward"], "loss": p["loss"], "bytes": p["bytes"]}
+            for node, p in zip(asking, pupils)
         }
         self.n_iter_ = int(self.rounds)
 
 
 class Linear:
-    """A linear model of one node: scores, or the probabilities they stand for."""
+    """A linear model of one node: numbers, or the probabilities that its scores stand for."""
 
-    def __init__(self, w: np.ndarray, intercept: bool, task: str) -> None:
+    def __init__(self, w: np.ndarray, intercept: bool, loss: str) -> None:
+        self.w = w.reshape(1, -1)
         self.coef = w[:, :-1] if intercept else w
         self.intercept = w[:, -1] if intercept else np.zeros(len(w))
-        self.task = task
+        self.loss = loss
 
     def outputs(self, x: np.ndarray) -> np.ndarray:
         """A number, or the probability of every class, for every row."""
-        scores = x @ self.coef.T + self.intercept
-        if self.task != "classification":
-            return scores
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        upper = expit(scores)
-        return np.hstack([1.0 - upper, upper])
+        kind = LossKind(self.loss)
+        said = kind.respond(_engine.scores(x, np.zeros(len(x), dtype=np.int64), self.w, len(self.coef)))
+        return np.hstack([1.0 - said, said]) if kind.is_classifier and said.shape[1] == 1 else said
 
     def __repr__(self) -> str:
         return f"Linear(coef={self.coef.squeeze()}, intercept={self.intercept.squeeze()})"

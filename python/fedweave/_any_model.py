@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._checks import one_of
 from ._local import Adapter
-from ._network import place_rows
+from ._network import Network, place_rows
 from ._table import Table
 from .errors import LabelError, ModelError
 
@@ -85,20 +85,20 @@ class AnyModel(BaseEstimator):
         return float(measure(y, self.predict(X, nodes=nodes), sample_weight=sample_weight))
 
 
-def table_of(names: Sequence[str], models: Sequence[Any]) -> Table:
+def table_of(nodes: Sequence[Any] | np.ndarray, models: Sequence[Any]) -> Table:
     """Models by node: estimators without their adapters."""
     bare = np.empty(len(models), dtype=object)
     for i, model in enumerate(models):
         bare[i] = model.estimator if isinstance(model, Adapter) else model
-    return Table(names, bare)
+    return Table(nodes, bare)
 
 
-def ask(call: Any, task: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Asks the engine; an error about a node gets the name of the node."""
+def ask(call: Any, task: Any, net: Network) -> dict[str, Any]:
+    """Asks the engine; an error about a node gets the node as it was given."""
     try:
         return call(task)
     except ModelError as error:
-        node = error.fields.get("node")
-        if not isinstance(node, int):
+        name = error.fields.get("node")
+        if name not in net.names:
             raise
-        raise ModelError(f"node {names[node]!r}: {error}", node=names[node]) from None
+        raise ModelError(str(error), node=net.id_of(name)) from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import numbers
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,25 +14,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from ._checks import number, one_of, seed_of, threads_of
+from ._checks import number, threads_of
+from ._fitted import groups_of, keep_edges, members, place_of_nodes, show
 from ._frames import take_apart
 from ._graphs import knn
 from ._network import Network, network, one_node, place_rows
+from ._nodes import name_of
 from ._path import LambdaPath
 from ._progress import bar_for
-from ._table import EdgeNames, Table, edge_name
-from ._task import PENALTIES, Rows, Task
-from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError
-
-SOLVERS = ("auto", "primal-dual", "newton", "newton-cg")
-ROWS_AT_ONCE = 8192
+from ._settings import grid_of, held_out_settings, lam_settings, losses_of, matrix_of, model_settings, solver_settings
+from ._task import Rows, Task, feature_names
+from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError, UnknownNodeError
 
 
 class Networked(BaseEstimator):
     """A model at every node of a graph; fitted without `nodes`, one model."""
 
     LOSSES: tuple[str, ...] = ()
-    path_: Any
+    lam: Any
+    lam_: float
+    path_: LambdaPath | None
 
     # -- what subclasses say --------------------------------------------------------------------
 
@@ -41,53 +44,9 @@ class Networked(BaseEstimator):
         """Number of blocks of parameters (several for several classes)."""
         return 1
 
-    def _settings(self) -> dict[str, Any]:
-        """The settings of the task that come from the constructor, checked."""
-        lam = self.lam
-        if isinstance(lam, str):
-            one_of("lam", lam, ("auto",))
-        quadratic = self.penalty == "quadratic"
-        matrix = None
-        if quadratic:
-            if self.penalty_matrix is None:
-                raise ParameterError("penalty 'quadratic' needs penalty_matrix", name="penalty_matrix", value=None)
-            matrix = np.ascontiguousarray(self.penalty_matrix, dtype=np.float64)
-        max_iter = number("max_iter", self.max_iter, 1)
-        return {
-            "loss": one_of("loss", self.loss, self.LOSSES),
-            "huber_delta": number("huber_delta", getattr(self, "huber_delta", 1.0), 0.0, strict=True),
-            "quantile": number("quantile", getattr(self, "quantile", 0.5), 0.0, strict=True),
-            "penalty": one_of("penalty", self.penalty, PENALTIES),
-            "penalty_matrix": matrix,
-            "intercept": bool(getattr(self, "fit_intercept", False)),
-            "ridge": number("ridge", getattr(self, "ridge", 0.0), 0.0),
-            "weigh_rows": one_of("node_weight", getattr(self, "node_weight", "equal"), ("equal", "rows")) == "rows",
-            "standardize": bool(self.standardize),
-            "solver": one_of("solver", self.solver, SOLVERS),
-            "tol": number("tol", self.tol, 0.0, strict=True),
-            "max_iter": int(max_iter),
-            "lam": None if isinstance(lam, str) else number("lam", lam, 0.0),
-            "time_limit": None if self.time_limit is None else number("time_limit", self.time_limit, 0.0),
-            "threads": threads_of(self.n_jobs),
-            "seed": seed_of(self.random_state),
-        }
-
-    # -- from rows to a task --------------------------------------------------------------------
-
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, nodes: Any) -> tuple[Task, Network, bool]:
-        settings = self._settings()
-        places = self.graph.columns if isinstance(self.graph, knn) else []
-        X, nodes, columns = take_apart(X, nodes, getattr(self, "node", None), places)
-        x, target = self._check_data(X, y)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, x, dtype=np.float64)
-        self._check_weight(target, weight)
-        single = nodes is None
-        if single:
-            net = self._without_nodes(x)
-        else:
-            net = network(self.graph, nodes, x.shape[0], columns)
-        task = Task(Rows.of(x, target, weight, net, settings.pop("intercept")), **settings)
-        return task, net, single
+    def _class_names(self) -> list[str]:
+        """The classes, if labels are their positions."""
+        return []
 
     def _check_weight(self, target: np.ndarray | None, weight: np.ndarray | None) -> None:
         """May refuse weights."""
@@ -95,45 +54,88 @@ class Networked(BaseEstimator):
     def _without_nodes(self, x: np.ndarray) -> Network:
         return one_node(self.graph, x.shape[0])
 
+    def _put_models(self, net: Network, single: bool) -> None:
+        raise NotImplementedError
+
+    # -- from rows to a task --------------------------------------------------------------------
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, nodes: Any, groups: Any = None) -> tuple[Task, Network, bool]:
+        """The task, without lambda, and the network; True if there are no nodes."""
+        solver, held_out, matrix = solver_settings(self), held_out_settings(self), matrix_of(self)
+        column = getattr(self, "loss_column", None)
+        places = [*(self.graph.columns if isinstance(self.graph, knn) else []), *([] if column is None else [column])]
+        X, nodes, columns = take_apart(X, nodes, getattr(self, "node", None), places)
+        if column is not None and column not in columns:
+            raise ValueError(f"loss_column={column!r} names a column: X must be a DataFrame with it")
+        target_name = getattr(y, "name", None)
+        x, target = self._check_data(X, y)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, x, dtype=np.float64)
+        self._check_weight(target, weight)
+        features = feature_names(self)
+        settings = {**model_settings(self, features), **solver, **held_out}
+        settings["target"] = None if target_name is None else str(target_name)
+        net = self._without_nodes(x) if nodes is None else network(self.graph, nodes, x.shape[0], columns)
+        losses = losses_of(self, net.names, net.node_of_row, columns.get(column) if column is not None else None)
+        if losses is not None:
+            settings["loss-column"] = "loss"
+        if groups is not None:
+            settings["split-by"], settings["split"] = "groups", None
+        self._names_of_losses = None if losses is None else [loss or settings["loss"] for loss in losses]
+        task = Task(
+            Rows.of(x, target, weight, net, bool(getattr(self, "fit_intercept", False))),
+            net.names,
+            features,
+            settings,
+            classes=self._class_names(),
+            positions=net.positions,
+            losses=losses,
+            groups=groups_of(groups, x.shape[0]),
+            penalty_matrix=matrix,
+            threads=threads_of(self.n_jobs),
+        )
+        return task, net, nodes is None
+
     # -- solving --------------------------------------------------------------------------------
 
-    def _solve(self, task: Task, net: Network, what: str = "fitting", call: Any = None) -> dict[str, Any]:
-        bar = bar_for(self.verbose, task.tol, what)
+    def _solve(self, task: Task, net: Network, call: Any = None) -> dict[str, Any]:
+        bar = bar_for(self.verbose, self.tol)
         task.progress = bar
         try:
             return (call or _engine.fit)(task)
         except NoMinimiserError as error:
-            name = net.names[error.node]
-            raise NoMinimiserError(str(error).replace("{node}", repr(name)), node=name) from None
+            raise NoMinimiserError(str(error), node=net.id_of(error.node)) from None
         except EdgeConflictError as error:
-            ends = " - ".join(repr(net.names[side[error.second]]) for side in (net.heads, net.tails))
+            ends = " - ".join(repr(net.by_name.ids[side[error.second]]) for side in (net.heads, net.tails))
             raise EdgeConflictError(f"graph: edge {ends} is there twice, with different weights", **error.fields) from None
         finally:
             if bar is not None:
                 bar.close()
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, nodes: Any) -> Any:
-        task, net, single = self._prepare(X, y, sample_weight, nodes)
-        self._choose(task, net)
+    def _fit(self, X: Any, y: Any, sample_weight: Any, nodes: Any, groups: Any = None) -> Any:
+        task, net, single = self._prepare(X, y, sample_weight, nodes, groups)
+        task.settings.update(self._lam_settings(task, net))
         self._keep(self._solve(task, net), task, net, single)
         return self
 
-    def _choose(self, task: Task, net: Network) -> None:
-        """May set `task.lam`."""
+    def _lam_settings(self, task: Task, net: Network) -> dict[str, Any]:
+        """Lambda, or how it is chosen."""
+        return lam_settings(self.lam)
 
     # -- from the answer to attributes ----------------------------------------------------------
 
     def _keep(self, out: dict[str, Any], task: Task, net: Network, single: bool) -> None:
-        names, blocks = net.names, self._blocks()
-        w = out["w"].reshape(len(names), blocks, -1)
-        p = self.n_features_in_
+        blocks, p, order = self._blocks(), self.n_features_in_, net.order
+        self._w = np.ascontiguousarray(out["w"][order])
+        w = self._w.reshape(len(order), blocks, -1)
         self._coef = np.ascontiguousarray(w[:, :, :p])
-        self._intercept = np.ascontiguousarray(w[:, :, p]) if task.rows.intercept else np.zeros((len(names), blocks))
-        self._known = None if single else {name: i for i, name in enumerate(names)}
-        self._put_models(names, single)
-        self.nodes_ = np.array(names, dtype=object)
-        self.labels_ = out["labels"]
-        self.clusters_ = _clusters(out["labels"], self.nodes_)
+        self._intercept = np.ascontiguousarray(w[:, :, p]) if task.rows.intercept else np.zeros((len(order), blocks))
+        self._known = None if single else net.known()
+        if self._names_of_losses is not None:
+            self._names_of_losses = [self._names_of_losses[i] for i in order]
+        self._put_models(net, single)
+        self.nodes_ = net.ids
+        self.labels_ = self._cluster_of_node = out["labels"][order]
+        self.clusters_ = members(self.labels_, self.nodes_)
         self.objective_ = out["objective"]
         self.certified_gap_ = out["certified_gap"]
         self.kkt_residual_ = out["kkt_residual"]
@@ -144,14 +146,12 @@ class Networked(BaseEstimator):
         self.lam_ = out["lam"]
         self.solve_seconds_ = out["seconds"]
         self.history_ = out["history"]
-        pairs = EdgeNames(self.nodes_, out["heads"], out["tails"])
-        self.edges_ = Table(pairs, out["edge_weights"], name=edge_name)
-        self.edge_flow_ = Table(pairs, out["u"], name=edge_name)
-        self.lam_search_ = out.get("tuning")
-        self.positions_ = net.positions
-        self._rows = np.bincount(net.node_of_row, minlength=len(names))
-        self._fused = out["fused"]
-        self._cluster_models = out["cluster_models"]
+        self.edges_, self.edge_flow_, self._fused = keep_edges(out, net)
+        self.lam_search_ = show(out.get("tuning"), order)
+        self.held_out_errors_ = show(out.get("held_out"), order)
+        self.positions_ = place_of_nodes(net)
+        self.summary_: dict[str, Any] = json.loads(out["summary"])
+        self._report: str = out["report"]
         if out["interrupt"] is not None:
             # The best point so far is kept; whoever pressed Ctrl-C wants to get out.
             raise out["interrupt"]
@@ -167,24 +167,13 @@ class Networked(BaseEstimator):
             stacklevel=4,
         )
 
-    def _put_models(self, names: list[str], single: bool) -> None:
-        raise NotImplementedError
-
     # -- using models ---------------------------------------------------------------------------
 
-    def _scores(self, X: Any, nodes: Any) -> np.ndarray:
-        """`x'w` of the model of each row's node, a column per block."""
+    def _scores(self, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarray]:
+        """`x'w` of the model of each row's node, a column per block, and where the node stands in `nodes_`."""
         check_is_fitted(self, "_coef")
         x, index = place_rows(self, X, nodes)
-        if self._known is None:
-            return x @ self._coef[0].T + self._intercept[0]
-        scores = np.empty((x.shape[0], self._blocks()))
-        for start in range(0, x.shape[0], ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            # In one layout, so that the sum has one order.
-            rows, here = np.ascontiguousarray(x[part]), index[part]
-            scores[part] = np.einsum("rj,rbj->rb", rows, self._coef[here]) + self._intercept[here]
-        return scores
+        return _engine.scores(x, index, self._w, self._blocks()), index
 
     def path(
         self,
@@ -193,37 +182,42 @@ class Networked(BaseEstimator):
         *,
         nodes: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         lams: Any = None,
         count: int = 50,
         min_ratio: float | None = None,
         breakpoints: float | None = None,
+        direction: str = "up",
+        partition: Any = None,
     ) -> LambdaPath:
         """Models and clusters for a grid of lambda, smallest first: `lams`, or `count` values of its own.
 
         `min_ratio` is the smallest value as a share of the largest; `breakpoints` brackets the changes of clusters to that relative
-        width. The path is also kept as `path_`; after Ctrl-C that is what was solved so far.
+        width; `direction` is that of the walk, "up" or "down". `partition` maps nodes to labels: `path.recovery` then says for which
+        lambda this partition is provably recovered. The path is also kept as `path_`; after Ctrl-C that is what was solved so far.
         """
-        task, net, _ = self._prepare(X, y, sample_weight, nodes)
+        task, net, _ = self._prepare(X, y, sample_weight, nodes, groups)
         if not len(net.heads):
             raise FedweaveError("path: there are no edges, so nothing depends on lam: give a graph and nodes")
-        if lams is not None:
-            lams = [number("lams", float(value), 0.0) for value in np.atleast_1d(lams)]
-            if not lams:
-                raise ParameterError("lams is empty; give at least one value", name="lams", value=lams)
-        elif isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 2 <= count <= 100_000:
+        grid = None if lams is None else grid_of(lams)
+        if grid is None and (isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 2 <= count <= 100_000):
             raise ParameterError(f"count is {count!r}; it must be a whole number of at least 2", name="count", value=count)
         for name, value in (("min_ratio", min_ratio), ("breakpoints", breakpoints)):
             if value is not None and not 0 < number(name, value, 0.0, strict=True) < 1:
                 raise ParameterError(f"{name} is {value}; it must be between 0 and 1", name=name, value=value)
-        self._walk(task, net, lams, int(count), min_ratio, breakpoints)
+        task.settings |= {"lambda-grid": grid, "count": None if grid else int(count), "lambda-min-ratio": min_ratio}
+        task.settings |= {"breakpoints": breakpoints, "direction": direction}
+        self._walk(task, net, _labels(partition, net))
+        assert self.path_ is not None
         return self.path_
 
-    def _walk(self, task: Task, net: Network, *ask: Any) -> None:
+    def _walk(self, task: Task, net: Network, partition: list[str] | None = None, clusters: int | None = None) -> dict[str, Any]:
         """Solves a path and keeps it, also what there is of it when somebody interrupts."""
-        out = self._solve(task, net, "lambda", lambda t: _engine.path(t, *ask))
-        self.path_ = LambdaPath(net.names, out, self._blocks(), self.n_features_in_)
+        out = self._solve(task, net, lambda t: _engine.path(t, partition, clusters))
+        self.path_ = LambdaPath(net, out, self._blocks(), self.n_features_in_)
         if out["interrupt"] is not None:
             raise out["interrupt"]
+        return out
 
     def _html_repr(self, *args: Any, **kwargs: Any) -> str:
         """The report, once fitted."""
@@ -231,23 +225,28 @@ class Networked(BaseEstimator):
             return super()._html_repr(*args, **kwargs)
         from ._report import embedded
 
-        return embedded(self)
+        return embedded(self._report)
 
     def report(self, path: Any = None, title: str | None = None) -> str:
         """The report of a fitted estimator as one HTML page; written to `path` if there is one."""
         check_is_fitted(self, "_coef")
         from ._report import page
 
-        text = page(self, title)
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return text
+        return page(self._report, path, title)
 
 
-def _clusters(labels: np.ndarray, nodes: np.ndarray) -> list[list[str]]:
-    """The nodes of every cluster."""
-    clusters: list[list[str]] = [[] for _ in range(int(labels.max()) + 1 if len(labels) else 0)]
-    for label, node in zip(labels.tolist(), nodes.tolist()):
-        clusters[label].append(node)
-    return clusters
+def _labels(partition: Any, net: Network) -> list[str] | None:
+    """A label for every node, in the order of the names; `partition` is a mapping, or labels in the order of `nodes_`."""
+    if partition is None:
+        return None
+    if isinstance(partition, Mapping) or hasattr(partition, "items"):
+        given = {name_of(node): str(label) for node, label in partition.items()}
+        missing = [node for node, name in zip(*(net.by_name.ids, net.names)) if name not in given]
+        if missing:
+            raise UnknownNodeError(f"partition: node {missing[0]!r} has no label ({len(missing)} such)", node=missing[0])
+        return [given[name] for name in net.names]
+    labels = [str(label) for label in partition]
+    if len(labels) != len(net.names):
+        message = f"partition: {len(labels)} labels for {len(net.names)} nodes; give one for each, or a mapping"
+        raise ParameterError(message, name="partition", value=partition)
+    return [labels[k] for k in net.place]

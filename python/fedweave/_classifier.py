@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
@@ -13,49 +12,60 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ._base import Networked
+from ._checks import one_of
 from ._cross import CrossValidated
+from ._engine import LossKind
+from ._network import Network
 from ._table import Table
 from .errors import LabelError
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    if estimator.loss == "squared-hinge":
-        raise AttributeError("the squared hinge loss has no probabilities; use loss='logistic'")
+    if not LossKind(estimator.loss).has_probabilities:
+        raise AttributeError(f"the {estimator.loss} loss has no probabilities; use loss='logistic'")
     return True
 
 
 class _Classification(ClassifierMixin, Networked):
-    LOSSES = ("logistic", "multinomial", "squared-hinge")
+    LOSSES = tuple(kind.name for kind in LossKind.all() if kind.is_classifier)
+
+    classes_: np.ndarray
+    coef_: Any
+    intercept_: Any
 
     def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        one_of("loss", self.loss, self.LOSSES)
         x, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise LabelError("y has one class only; a classifier needs at least two classes", loss=self.loss)
-        if self.loss == "squared-hinge" and len(self.classes_) > 2:
-            message = f"y has {len(self.classes_)} classes; the squared hinge loss is for two classes: use loss='logistic'"
+        if len(self.classes_) > 2 and not LossKind(self.loss).has_probabilities:
+            message = f"y has {len(self.classes_)} classes; the {self.loss} loss is for two classes: use loss='logistic'"
             raise LabelError(message, loss=self.loss)
         # The engine wants -1 and +1 of two classes, 0, 1, 2, ... of several.
-        return x, codes.astype(np.float64) if self._multinomial() else 2.0 * codes - 1.0
+        return x, codes.astype(np.float64) if self._kind().scores_classes else 2.0 * codes - 1.0
 
     def _check_weight(self, target: np.ndarray | None, weight: np.ndarray | None) -> None:
         if weight is not None and target is not None and len(np.unique(target[weight > 0])) < 2:
             raise LabelError("rows with a positive weight are all of one class; a classifier needs at least two classes")
 
-    def _multinomial(self) -> bool:
-        return self.loss == "multinomial" or len(self.classes_) > 2
+    def _kind(self) -> LossKind:
+        """The loss; for more than two classes that of all of them."""
+        return LossKind("multinomial" if len(self.classes_) > 2 else self.loss)
 
     def _blocks(self) -> int:
-        return len(self.classes_) if self._multinomial() else 1
+        return len(self.classes_) if self._kind().scores_classes else 1
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, nodes: Any) -> Any:
-        task, net, single = super()._prepare(X, y, sample_weight, nodes)
-        if self._multinomial():
-            task.loss, task.classes = "multinomial", len(self.classes_)
+    def _class_names(self) -> list[str]:
+        return [str(name) for name in self.classes_] if self._kind().scores_classes else []
+
+    def _prepare(self, *args: Any, **kwargs: Any) -> Any:
+        task, net, single = super()._prepare(*args, **kwargs)
+        task.settings["loss"] = self._kind().name
         return task, net, single
 
-    def _put_models(self, names: list[str], single: bool) -> None:
+    def _put_models(self, net: Network, single: bool) -> None:
         if single:
             self.coef_, self.intercept_ = self._coef[0], self._intercept[0]
             return
@@ -63,33 +73,33 @@ class _Classification(ClassifierMixin, Networked):
         if self._blocks() == 1:
             coef, intercept = coef[:, 0], intercept[:, 0]
         columns = getattr(self, "feature_names_in_", None)
-        self.coef_, self.intercept_ = Table(names, coef, columns), Table(names, intercept)
+        self.coef_, self.intercept_ = Table(net.ids, coef, columns), Table(net.ids, intercept)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> Any:
-        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node."""
-        return self._fit(X, y, sample_weight, nodes)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None, groups: Any = None) -> Any:
+        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node.
+
+        With `groups`, rows are held out by whole groups (dates, say), the same at all nodes.
+        """
+        return self._fit(X, y, sample_weight, nodes, groups)
 
     def decision_function(self, X: Any, nodes: Any = None) -> np.ndarray:
         """Scores: one per row for two classes, one per class for several."""
-        scores = self._scores(X, nodes)
+        scores, _ = self._scores(X, nodes)
         if self._blocks() == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
         """Predicts the class of each row with the model of its node."""
-        scores = self.decision_function(X, nodes=nodes)
-        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
+        scores, _ = self._scores(X, nodes)
+        return self.classes_[self._kind().classes(scores)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, nodes: Any = None) -> np.ndarray:
         """Probabilities of the classes, a column each."""
-        scores = self.decision_function(X, nodes=nodes)
-        if scores.ndim == 1:
-            upper = expit(scores)
-            return np.column_stack([1.0 - upper, upper])
-        return softmax(scores, axis=1)
+        scores, _ = self._scores(X, nodes)
+        said = self._kind().respond(scores)
+        return said if said.shape[1] > 1 else np.hstack([1.0 - said, said])
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any, nodes: Any = None) -> np.ndarray:
@@ -125,7 +135,7 @@ class GTVClassifier(_Classification):
         *,
         loss: str = "logistic",
         penalty: str = "norm2",
-        lam: float | str = "auto",
+        lam: Any = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 100_000,
@@ -135,6 +145,11 @@ class GTVClassifier(_Classification):
         node_weight: str = "equal",
         standardize: bool = False,
         penalty_matrix: Any = None,
+        blocks: Any = None,
+        options: Any = None,
+        validation: float | None = None,
+        split: str = "random",
+        lam_rule: str = "minimum",
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -153,6 +168,11 @@ class GTVClassifier(_Classification):
         self.node_weight = node_weight
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
+        self.blocks = blocks
+        self.options = options
+        self.validation = validation
+        self.split = split
+        self.lam_rule = lam_rule
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -191,6 +211,8 @@ class GTVClassifierCV(CrossValidated, _Classification):
         node_weight: str = "equal",
         standardize: bool = False,
         penalty_matrix: Any = None,
+        blocks: Any = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -210,6 +232,8 @@ class GTVClassifierCV(CrossValidated, _Classification):
         self.node_weight = node_weight
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
+        self.blocks = blocks
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from ._base import Networked
 from ._graphs import Positions, knn, nearest
-from ._network import Network, network
-from ._path import LambdaPath
+from ._network import Network, network, of_rows
+from ._settings import lam_settings
 from ._table import Table
 from ._task import Task
 from .errors import ParameterError
@@ -25,8 +25,8 @@ class ConvexClustering(ClusterMixin, Networked):
 
     Without a graph every point is joined with its 10 nearest, with weights `exp(-|x_i - x_j|^2 / s)` where s is the median squared
     length of these edges. With `lam="auto"` the whole path is solved and `lam` is the middle of the longest stretch (on a logarithmic
-    scale) with the same clusters, more than one and at most half as many as points (or, if the graph is in pieces, where every
-    piece is a cluster); with `n_clusters` it is the middle of the values that give that many clusters, or as nearly as possible.
+    scale) with the same clusters, neither as few as the pieces of the graph nor as many as points, as `fedweave path --loss point` chooses;
+    with `n_clusters` it is the middle of the values that give that many clusters, or as nearly as possible.
 
     `labels_` has an entry per row of X; `cluster_centers_` are the common `w`; `path_` is the path, if one was solved. The other
     attributes are those of `GTVRegressor`. `nodes` names the node of each row; without it every row is a node, named by its
@@ -48,7 +48,7 @@ class ConvexClustering(ClusterMixin, Networked):
         graph: Any = None,
         *,
         penalty: str = "norm2",
-        lam: float | str = "auto",
+        lam: Any = "auto",
         n_clusters: int | None = None,
         solver: str = "auto",
         tol: float = 1e-6,
@@ -56,6 +56,8 @@ class ConvexClustering(ClusterMixin, Networked):
         node: str | None = None,
         standardize: bool = False,
         penalty_matrix: Any = None,
+        blocks: Any = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -71,6 +73,8 @@ class ConvexClustering(ClusterMixin, Networked):
         self.node = node
         self.standardize = standardize
         self.penalty_matrix = penalty_matrix
+        self.blocks = blocks
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -88,45 +92,41 @@ class ConvexClustering(ClusterMixin, Networked):
         return validate_data(self, X, dtype=np.float64), None
 
     def _without_nodes(self, x: np.ndarray) -> Network:
-        rows = np.arange(x.shape[0])
         if self.graph is not None and not (isinstance(self.graph, knn) and self.graph.by is None):
-            return network(self.graph, rows, x.shape[0], {})
-        names = sorted(str(i) for i in rows)
-        order = np.fromiter((int(name) for name in names), dtype=np.int64, count=len(names))
-        node_of_row = np.argsort(order)
+            return network(self.graph, np.arange(x.shape[0]), x.shape[0], {})
+        net = of_rows(x.shape[0])
         if x.shape[0] < 2:
-            empty = np.zeros(0, dtype=np.int64)
-            return Network(names, node_of_row, empty, empty, np.zeros(0))
-        rule = self.graph or knn(min(NEIGHBOURS, x.shape[0] - 1))
-        points = x[order]
-        edges = nearest(rule, Positions([], points, False), names)
-        weights = edges.weights if self.graph is not None else _closeness(points, edges.heads, edges.tails)
-        return Network(names, node_of_row, edges.heads, edges.tails, weights)
+            return net
+        points = np.empty_like(x)
+        points[net.order] = x
+        edges = nearest(self.graph or knn(min(NEIGHBOURS, x.shape[0] - 1)), Positions([], points, False), net.by_name)
+        net.heads, net.tails, net.weights = edges.heads, edges.tails, edges.weights
+        if self.graph is None:
+            net.weights = _closeness(points, edges.heads, edges.tails)
+        return net
 
-    def _choose(self, task: Task, net: Network) -> None:
-        if self.n_clusters is not None:
-            good = isinstance(self.n_clusters, numbers.Integral) and not isinstance(self.n_clusters, bool)
-            if not good or self.n_clusters < 1:
-                raise ParameterError(
-                    f"n_clusters is {self.n_clusters!r}; it must be None or a whole number of at least 1",
-                    name="n_clusters",
-                    value=self.n_clusters,
-                )
+    def _fit(self, X: Any, y: Any, sample_weight: Any, nodes: Any, groups: Any = None) -> Any:
+        clusters = self._count()
+        task, net, single = self._prepare(X, y, sample_weight, nodes, groups)
         self.path_ = None
-        if task.lam is not None:
-            return
-        if not len(net.heads):
-            task.lam = 0.0
-            return
-        self._walk(task, net, None, 50, None, None)
-        task.lam = float(self.path_.lams[self._pick(self.path_)])
+        said = lam_settings(self.lam)
+        if said.get("lambda", "auto") != "auto" or not len(net.heads):
+            task.settings |= said if len(net.heads) else {"lambda": 0.0}
+            self._keep(self._solve(task, net), task, net, single)
+            return self
+        task.settings |= said
+        out = self._walk(task, net, clusters=clusters)
+        self._keep({**out, **out["fit"]}, task, net, single)
+        return self
 
-    def _pick(self, path: LambdaPath) -> int:
-        if self.n_clusters is None:
-            return path.longest_stretch()
-        distance = np.abs(path.n_clusters - self.n_clusters)
-        best = np.flatnonzero(distance == distance.min())
-        return int(best[len(best) // 2])
+    def _count(self) -> int | None:
+        """The number of clusters that is asked for."""
+        count = self.n_clusters
+        good = isinstance(count, numbers.Integral) and not isinstance(count, bool) and count >= 1
+        if count is not None and not good:
+            message = f"n_clusters is {count!r}; it must be None or a whole number of at least 1"
+            raise ParameterError(message, name="n_clusters", value=count)
+        return None if count is None else int(count)
 
     def _keep(self, out: dict[str, Any], task: Task, net: Network, single: bool) -> None:
         try:
@@ -135,8 +135,8 @@ class ConvexClustering(ClusterMixin, Networked):
             self.cluster_centers_ = out["cluster_models"]
             self.labels_ = out["labels"][net.node_of_row]
 
-    def _put_models(self, names: list[str], single: bool) -> None:
-        self.coef_ = Table(names, self._coef[:, 0], getattr(self, "feature_names_in_", None))
+    def _put_models(self, net: Network, single: bool) -> None:
+        self.coef_ = Table(net.ids, self._coef[:, 0], getattr(self, "feature_names_in_", None))
 
 
 def _closeness(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
 
-from ._frames import is_frame, take_apart
-from ._graphs import knn
-from ._network import network
+from . import _engine
+from ._checks import number
+from ._settings import grid_of, lam_settings
 from .errors import FedweaveError
 
-METHODS = ("local", "global", "networked", "shuffled graph")
+# What belongs to a fit alone.
+FIT_ONLY = ("time-limit", "loss-column", "ridge", "tolerance", "lambda-rule")
+METHODS = ("local", "global", "networked", "shuffled")
 
 
 def compare(
@@ -21,16 +23,24 @@ def compare(
     y: Any,
     *,
     nodes: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     test_size: float = 0.2,
+    validation: float | None = None,
+    ridges: Any = None,
     splits: int = 1,
-    random_state: int = 0,
+    random_state: int | None = None,
     figure: bool = True,
+    report: Any = None,
 ) -> tuple[Any, Any]:
     """Fits local-only models, one global model, the estimator, and the estimator on a shuffled graph (the control).
 
-    A share `test_size` of the rows of every node is held out, `splits` times. Returns a DataFrame with the mean error of each
-    method (squared, or share of wrong classes; every node counts the same), its standard error over the splits, and a bar
-    chart (None without matplotlib or with `figure=False`).
+    The same as `fedweave compare`: rows of every node are held out to test (`test_size`: a share, or a number) and to validate, `splits`
+    times; with `groups` whole groups are. Every method chooses its ridge (from `ridges`) and the networked ones their lam (unless that
+    of the estimator is a number) on the validation rows.
+    Returns a DataFrame with the mean test error of each method (of the loss; every node counts the same), its standard error,
+    and how many nodes do better and worse than with their local model; and a bar chart (None without matplotlib or with
+    `figure=False`). `frame.attrs["summary"]` is what the command line writes to summary.json; `report` names a file for the page.
 
     Examples
     --------
@@ -46,65 +56,36 @@ def compare(
     """
     import pandas as pd
 
-    if not 0 < test_size < 1 or splits < 1:
-        raise FedweaveError("compare: test_size must be between 0 and 1, splits at least 1")
-    places = estimator.graph.columns if isinstance(estimator.graph, knn) else []
-    features, ids, columns = take_apart(X, nodes, estimator.node, places)
-    if ids is None:
+    if nodes is None and getattr(estimator, "node", None) is None:
         raise FedweaveError("compare: which nodes? give nodes=ids or an estimator with node='column'")
-    x = np.asarray(features.to_numpy() if is_frame(features) else features, dtype=np.float64)
-    y = np.asarray(y)
-    net = network(estimator.graph, ids, x.shape[0], columns)
-    names = np.array(net.names, dtype=object)
-    of_row = names[net.node_of_row]
-    errors = np.empty((splits, len(METHODS)))
-    for k in range(splits):
-        rng = np.random.default_rng([random_state, k])
-        test = _held_out(net.node_of_row, test_size, rng)
-        if not test.any():
-            raise FedweaveError("compare: no row can be held out: every node has one row only")
-        for m, model, with_nodes in _methods(estimator, net, rng):
-            train_nodes = {"nodes": of_row[~test]} if with_nodes else {}
-            model.fit(x[~test], y[~test], **train_nodes)
-            predicted = model.predict(x[test], **({"nodes": of_row[test]} if with_nodes else {}))
-            errors[k, m] = _error(estimator, y[test], predicted, net.node_of_row[test])
-    spread = errors.std(axis=0, ddof=1) / np.sqrt(splits) if splits > 1 else np.full(len(METHODS), np.nan)
-    frame = pd.DataFrame({"error": errors.mean(axis=0), "standard_error": spread}, index=pd.Index(METHODS, name="method"))
-    return frame, _chart(frame) if figure else None
+    task, net, _ = estimator._prepare(X, y, sample_weight, nodes, groups)
+    said = {key: value for key, value in task.settings.items() if key not in FIT_ONLY}
+    lams = getattr(estimator, "lams", None)
+    said |= lam_settings(estimator.lam) if lams is None else {"lambda-grid": grid_of(lams)}
+    said["lambda-rule"] = task.settings["lambda-rule"]
+    said["ridge"] = None if ridges is None else grid_of(ridges, "ridges")
+    said["test"] = number("test_size", test_size, 0.0, strict=True)
+    said["validation"] = task.settings["validation"] if validation is None else number("validation", validation, 0.0, strict=True)
+    said["splits"] = splits
+    said["seed"] = task.settings["seed"] if random_state is None else random_state
+    # A comparison has a tolerance of its own: errors on test rows do not depend on the last digits.
+    task.settings = said
+    out = estimator._solve(task, net, _engine.compare)
+    summary = json.loads(out["summary"])
+    columns = {"error": "test_error", "standard_error": "standard_error", "nodes_better": "nodes_gain", "nodes_worse": "nodes_lose"}
+    rows = {shown: [summary[method][key] for method in METHODS] for shown, key in columns.items()}
+    frame = pd.DataFrame(rows, index=pd.Index(METHODS, name="method"))
+    frame[["error", "standard_error"]] = frame[["error", "standard_error"]].astype(float)
+    by_node = pd.DataFrame({method: np.array(out["by_node"][method], dtype=float)[net.order] for method in METHODS})
+    frame.attrs = {"summary": summary, "by_node": by_node.set_index(pd.Index(net.ids.tolist(), name="node", tupleize_cols=False))}
+    if report is not None:
+        from ._report import page
+
+        page(out["report"], report)
+    return frame, _chart(frame, summary["error"]) if figure else None
 
 
-def _methods(estimator: Any, net: Any, rng: np.random.Generator) -> Any:
-    edges = list(zip(_names(net, net.heads), _names(net, net.tails), net.weights.tolist()))
-    moved = rng.permutation(len(net.names))
-    shuffled = list(zip(_names(net, moved[net.heads]), _names(net, moved[net.tails]), net.weights.tolist()))
-    plain = clone(estimator).set_params(node=None)
-    alone = {"lam": 0.0} if "lam" in plain.get_params() else {"lams": [0.0]}
-    yield 0, clone(plain).set_params(graph=edges, **alone), True
-    yield 1, clone(plain).set_params(graph=None), False
-    yield 2, clone(plain).set_params(graph=edges), True
-    yield 3, clone(plain).set_params(graph=shuffled), True
-
-
-def _names(net: Any, index: np.ndarray) -> list[str]:
-    return [net.names[i] for i in index.tolist()]
-
-
-def _held_out(node_of_row: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """A share of the rows of every node, never all of them."""
-    test = np.zeros(len(node_of_row), dtype=bool)
-    for node in np.unique(node_of_row):
-        rows = rng.permutation(np.flatnonzero(node_of_row == node))
-        test[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
-    return test
-
-
-def _error(estimator: Any, y: np.ndarray, predicted: np.ndarray, node: np.ndarray) -> float:
-    wrong = (y != predicted).astype(float) if is_classifier(estimator) else (y - predicted) ** 2
-    count = np.bincount(node)
-    return float((np.bincount(node, weights=wrong)[count > 0] / count[count > 0]).mean())
-
-
-def _chart(frame: Any) -> Any:
+def _chart(frame: Any, error: str) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -114,5 +95,5 @@ def _chart(frame: Any) -> Any:
     spread = frame["standard_error"]
     ax.barh(frame.index, frame["error"], xerr=None if spread.isna().any() else spread, color="tab:blue")
     ax.invert_yaxis()
-    ax.set_xlabel("error on held-out rows")
+    ax.set_xlabel(f"{error} on test rows")
     return figure

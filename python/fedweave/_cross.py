@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 
 from . import _engine
 from ._network import Network
+from ._settings import grid_of
 from ._task import Task
 from .errors import ParameterError
 
@@ -25,30 +26,27 @@ class CrossValidated:
     cv: Any
     _solve: Any
 
-    def _choose(self, task: Task, net: Network) -> None:
+    def _lam_settings(self, task: Task, net: Network) -> dict[str, Any]:
         if not len(net.heads):
             # Nothing couples the nodes, so there is nothing to choose.
-            self.lams_, self.cv_errors_, task.lam = np.zeros(1), np.zeros((1, 0)), 0.0
-            return
+            self.lams_, self.cv_errors_ = np.zeros(1), np.zeros((1, 0))
+            return {"lambda": 0.0}
         lams = self._grid(task, net)
+        tried = replace(task, settings={**task.settings, "lambda-grid": lams})
         errors = []
         for held in self._folds(task):
-            out = self._solve(replace(task), net, "lambda", lambda t, held=held: _engine.validate(t, held, lams))
-            with np.errstate(invalid="ignore"):
-                errors.append(_means(out["validation"]))
+            out = self._solve(tried, net, lambda t, held=held: _engine.validate(t, held))
+            errors.append(out["mean"])
         shortest = min(len(column) for column in errors)
         self.cv_errors_ = np.column_stack([column[:shortest] for column in errors])
         self.lams_ = np.sort(lams)[::-1][:shortest]
         mean = np.nanmean(self.cv_errors_, axis=1)
-        task.lam = float(self.lams_[np.nanargmin(mean)])
+        return {"lambda": float(self.lams_[np.nanargmin(mean)])}
 
     def _grid(self, task: Task, net: Network) -> list[float]:
         if self.lams is None:
-            return self._solve(replace(task), net, "lambda", _engine.grid).tolist()
-        lams = np.atleast_1d(np.asarray(self.lams, dtype=np.float64))
-        if not lams.size or not np.all(np.isfinite(lams) & (lams >= 0)):
-            raise ParameterError(f"lams is {self.lams!r}; it must hold numbers, zero or positive", name="lams", value=self.lams)
-        return lams.tolist()
+            return self._solve(replace(task), net, _engine.grid).tolist()
+        return grid_of(self.lams)
 
     def _folds(self, task: Task) -> Iterator[np.ndarray]:
         """Marks of the rows held out, fold by fold."""
@@ -56,7 +54,7 @@ class CrossValidated:
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
             if self.cv < 2:
                 raise ParameterError(f"cv is {self.cv}; it must be at least 2", name="cv", value=self.cv)
-            fold = _fold_of_row(task.rows.node_of_row, int(self.cv), task.seed)
+            fold = _fold_of_row(task.rows.node_of_row, int(self.cv), task.settings["seed"])
             for k in range(int(self.cv)):
                 if (fold == k).any():
                     yield fold == k
@@ -85,8 +83,3 @@ def _fold_of_row(node_of_row: np.ndarray, folds: int, seed: int) -> np.ndarray:
     fold[order] = (place + shift) % folds
     return fold
 
-
-def _means(by_node: np.ndarray) -> np.ndarray:
-    """Mean over the nodes that have rows."""
-    count = np.isfinite(by_node).sum(axis=1)
-    return np.where(count > 0, np.nansum(by_node, axis=1) / np.maximum(count, 1), np.nan)

@@ -14,7 +14,7 @@ def is_frame(X: Any) -> bool:
 
 
 def take_apart(X: Any, nodes: Any, node: str | None, places: Sequence[str]) -> tuple[Any, Any, dict[str, np.ndarray]]:
-    """The features, the node ids (from the column `node` unless given) and the columns `places`."""
+    """The features, the node ids (from the column `node` unless given) and the columns `places`, which are no features."""
     if not is_frame(X):
         if node is not None and nodes is None:
             raise TypeError(f"node={node!r} names a column: X must be a DataFrame with it, or give nodes=")
@@ -24,9 +24,9 @@ def take_apart(X: Any, nodes: Any, node: str | None, places: Sequence[str]) -> t
         if node not in names:
             raise ValueError(f"node={node!r}: X has no such column; it has {', '.join(map(str, names))}")
         nodes = X[node]
-    positions = {c: np.ascontiguousarray(X[c].to_numpy(), dtype=np.float64) for c in places if c in names}
-    dropped = [c for c in names if c == node or c in positions]
+    taken = {c: X[c].to_numpy() for c in places if c in names}
+    dropped = [c for c in names if c == node or c in taken]
     if dropped:
         kept = [c for c in names if c not in dropped]
         X = X[kept] if not hasattr(X, "select") else X.select(kept)
-    return X, nodes, positions
+    return X, nodes, taken

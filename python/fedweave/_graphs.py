@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from . import _engine
-from ._nodes import Nameless, name_of, numbered
+from ._nodes import Named, NamelessNode, name_of, numbered, plain
 from .errors import EdgeWeightError, GraphError, SelfLoopError
 
 LATITUDE = {"lat", "latitude"}
@@ -52,12 +53,13 @@ class knn:
 
 @dataclass
 class Edges:
-    """Edges between named nodes. `names` may hold nodes without an edge."""
+    """Edges between nodes, some of which may have no edge. Those of a file are known by their names alone."""
 
-    names: list[str]
+    nodes: Named
     heads: np.ndarray
     tails: np.ndarray
     weights: np.ndarray
+    textual: bool = False
 
 
 @dataclass
@@ -75,11 +77,11 @@ def edges_of(graph: Any) -> Edges:
         return _from_columns([], [], [], [])
     if isinstance(graph, (str, os.PathLike)):
         found = _engine.read_edges(os.fspath(graph))
-        return Edges(found["names"], found["heads"], found["tails"], found["edge_weights"])
+        return _from_file(found)
     if isinstance(graph, tuple) and len(graph) == 2 and _is_matrix(graph[0]):
-        return _from_matrix(graph[0], [name_of(node) for node in graph[1]])
+        return _from_matrix(graph[0], [plain(node) for node in graph[1]])
     if _is_matrix(graph):
-        return _from_matrix(graph, [str(i) for i in range(graph.shape[0])])
+        return _from_matrix(graph, range(graph.shape[0]))
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
         return _from_networkx(graph)
     if hasattr(graph, "columns"):
@@ -96,7 +98,16 @@ def _is_matrix(graph: Any) -> bool:
     return sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape[0] == graph.shape[1])
 
 
-def _from_matrix(matrix: Any, names: Sequence[str]) -> Edges:
+def _from_file(found: dict[str, Any]) -> Edges:
+    """Edges of a file, whose nodes are numbered in the order of their names; users see them in the order of the file."""
+    place = {name: k for k, name in enumerate(found["order"])}
+    number = np.array([place[name] for name in found["names"]], dtype=np.int64)
+    heads, tails = (number[found[side]] for side in ("heads", "tails"))
+    return Edges(Named(found["order"], found["order"]), heads, tails, found["edge_weights"], textual=True)
+
+
+def _from_matrix(matrix: Any, ids: Sequence[Any]) -> Edges:
+    names = [name_of(node) for node in ids]
     matrix = sparse.coo_array(matrix)
     n = matrix.shape[0]
     if matrix.shape != (n, n):
@@ -111,8 +122,8 @@ def _from_matrix(matrix: Any, names: Sequence[str]) -> Edges:
         raise GraphError("graph: the matrix of weights must be symmetric; an edge has one weight")
     upper = sparse.coo_array(sparse.triu(matrix))
     heads, tails = (np.asarray(side, dtype=np.int64) for side in upper.coords)
-    _check(heads, tails, upper.data, names)
-    return Edges(list(names), heads, tails, np.asarray(upper.data, dtype=np.float64))
+    _check(heads, tails, upper.data, ids)
+    return Edges(Named(list(ids), names), heads, tails, np.asarray(upper.data, dtype=np.float64))
 
 
 def _from_networkx(graph: Any) -> Edges:
@@ -144,15 +155,15 @@ def _from_pairs(edges: list[tuple[Any, ...]]) -> Edges:
 def _from_columns(sources: list[Any], targets: list[Any], weights: list[Any], nodes: list[Any]) -> Edges:
     """Edges by the ids of their ends; `nodes` are there even without an edge."""
     try:
-        names, code = numbered([*nodes, *sources, *targets])
-    except Nameless as error:
+        named, code = numbered(chain(nodes, chain.from_iterable(zip(sources, targets))))
+    except NamelessNode as error:
         found = [k for k in map(error.position, (sources, targets)) if k is not None]
         what = f"edge {min(found)} has an end" if found else "a node"
         raise GraphError(f"graph: {what} without a name") from None
     heads, tails = (np.fromiter(map(code.__getitem__, ends), dtype=np.int64, count=len(ends)) for ends in (sources, targets))
     values = _weights(weights)
-    _check(heads, tails, values, names)
-    return Edges(names, heads, tails, values)
+    _check(heads, tails, values, named.ids)
+    return Edges(named, heads, tails, values)
 
 
 def _weights(weights: list[Any]) -> np.ndarray:
@@ -168,26 +179,26 @@ def _weights(weights: list[Any]) -> np.ndarray:
     raise GraphError("graph: weights must be numbers, one per edge")
 
 
-def _check(heads: np.ndarray, tails: np.ndarray, weights: np.ndarray, names: Sequence[str]) -> None:
-    """Faults of edges, while their ends have names."""
+def _check(heads: np.ndarray, tails: np.ndarray, weights: np.ndarray, ids: Sequence[Any]) -> None:
+    """Faults of edges, while their ends are known."""
     for k in np.flatnonzero(heads == tails)[:1]:
-        raise SelfLoopError(f"graph: node {names[heads[k]]!r} has an edge to itself", node=names[heads[k]])
+        raise SelfLoopError(f"graph: node {ids[heads[k]]!r} has an edge to itself", node=ids[heads[k]])
     for k in np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))[:1]:
-        ends = f"{names[heads[k]]!r} - {names[tails[k]]!r}"
+        ends = f"{ids[heads[k]]!r} - {ids[tails[k]]!r}"
         message = f"graph: edge {ends} has weight {weights[k]}; weights must be positive and finite"
         raise EdgeWeightError(message, edge=int(k), weight=float(weights[k]))
 
 
-def nearest(rule: knn, positions: Positions, names: Sequence[str]) -> Edges:
-    """The edges that `knn` stands for."""
-    n = len(names)
+def nearest(rule: knn, positions: Positions, nodes: Named) -> Edges:
+    """The edges that `knn` stands for, between nodes in the order of the positions."""
+    n = len(nodes.ids)
     if isinstance(rule.k, bool) or not isinstance(rule.k, (int, np.integer)):
         raise TypeError(f"knn: k must be a whole number, got {rule.k!r}")
     if not 0 < rule.k < n:
         raise GraphError(f"knn: k is {rule.k}; it must be at least 1 and below the number of nodes, {n}")
     gaps = np.flatnonzero(~np.isfinite(positions.values).all(axis=1))
     if len(gaps):
-        raise GraphError(f"knn: node {names[gaps[0]]!r} has no position ({len(gaps)} such)")
+        raise GraphError(f"knn: node {nodes.ids[gaps[0]]!r} has no position ({len(gaps)} such)")
     if rule.metric not in (None, "great-circle", "euclidean"):
         raise GraphError(f"knn: metric {rule.metric!r} is unknown; use 'great-circle' or 'euclidean'")
     globe = positions.geographic if rule.metric is None else rule.metric == "great-circle"
@@ -199,7 +210,7 @@ def nearest(rule: knn, positions: Positions, names: Sequence[str]) -> Edges:
         if lowered[0] in LONGITUDE:
             values = np.ascontiguousarray(values[:, ::-1])
     found = _engine.nearest(values, int(rule.k), globe)
-    return Edges(list(names), found["heads"], found["tails"], found["edge_weights"])
+    return Edges(nodes, found["heads"], found["tails"], found["edge_weights"])
 
 
 def is_geographic(columns: Sequence[str]) -> bool:

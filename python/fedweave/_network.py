@@ -1,7 +1,9 @@
-"""Rows, nodes and edges put together: the same numbering of nodes as the command line's."""
+"""Rows, nodes and edges put together. The engine numbers nodes in the order of their names, as the command line does, so that the bits
+are the same; users see them in the order of the graph."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,39 +13,106 @@ import numpy as np
 from . import _engine
 from ._frames import take_apart
 from ._graphs import Edges, Positions, edges_of, is_geographic, knn, nearest
-from ._nodes import locate, name_of, names_of_rows
+from ._nodes import Named, locate, name_of, names_of_rows, objects, plain
 from .errors import GraphError
 
 
 @dataclass
 class Network:
-    """Nodes in the order of their names, the node of every row, the edges, and where nodes are, if that is known."""
+    """Nodes in the order of their names, the node of every row, the edges, and where nodes are, if that is known.
+
+    `ids` are the nodes as they were given, in the order in which users see them; `order[k]` is the place of `ids[k]` among `names`.
+    """
 
     names: list[str]
+    ids: np.ndarray
+    order: np.ndarray
     node_of_row: np.ndarray
     heads: np.ndarray
     tails: np.ndarray
     weights: np.ndarray
     positions: Positions | None = None
 
+    @property
+    def by_name(self) -> Named:
+        """The nodes in the order of their names."""
+        ids = objects(self.ids)
+        ids[self.order] = self.ids
+        return Named(ids.tolist(), self.names)
+
+    @property
+    def place(self) -> np.ndarray:
+        """Where users see the node that the engine calls i."""
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    def known(self) -> dict[str, int]:
+        """Where users see a node, by its name."""
+        return dict(zip(self.names, self.place.tolist()))
+
+    def id_of(self, name: str) -> Any:
+        """The node of this name, as it was given."""
+        return self.ids[self.place[self.names.index(name)]]
+
+
+def _nodes(shown: Mapping[str, Any]) -> tuple[list[str], np.ndarray, np.ndarray, dict[str, int]]:
+    """Nodes by name in the order users see: the sorted names, the ids, the order, and the number of each name."""
+    names = sorted(shown)
+    index = dict(zip(names, range(len(names))))
+    order = np.fromiter(map(index.__getitem__, shown), dtype=np.int64, count=len(names))
+    return names, objects(shown.values()), order, index
+
 
 def network(graph: Any, nodes: Any, rows: int, columns: Mapping[str, np.ndarray]) -> Network:
     """Joins rows and graph. `columns` are the columns of X that `knn` asked for."""
-    names, codes = names_of_rows(nodes, rows)
+    mine, codes = names_of_rows(nodes, rows)
     edges = None if isinstance(graph, knn) else edges_of(graph)
-    known = set(names)
-    if edges is not None and edges.names and known.isdisjoint(edges.names):
-        mine, its = (", ".join(repr(n) for n in some[:3]) for some in (names, edges.names))
-        hint = "; for a matrix, give (matrix, names)" if all(n.isdigit() for n in edges.names[:3]) else ""
-        raise GraphError(f"graph: it has other nodes ({its}, ...) than the data ({mine}, ...){hint}")
-    union = sorted(known.union(edges.names if edges is not None else _places(graph)))
-    index = dict(zip(union, range(len(union))))
-    node_of_row = np.fromiter(map(index.__getitem__, names), dtype=np.int64, count=len(names))[codes]
-    positions = None
+    its = _places(graph) if edges is None else edges.nodes
+    if edges is not None:
+        _mind_strangers(mine, its)
+    shown = {**its.by_name(), **{name: node for name, node in mine.by_name().items() if name not in set(its.names)}}
+    if edges is not None and edges.textual:
+        # A file knows the text of an id only; whoever has rows of the node knows what it is.
+        shown.update(mine.by_name())
+    names, ids, order, index = _nodes(shown)
+    node_of_row = np.fromiter(map(index.__getitem__, mine.names), dtype=np.int64, count=len(mine.names))[codes]
+    net = Network(names, ids, order, node_of_row, *(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0))
     if edges is None:
-        positions = _positions(graph, union, node_of_row, columns)
-        edges = nearest(graph, positions, union)
-    return Network(union, node_of_row, *_ends(edges, index), edges.weights, positions)
+        net.positions = _positions(graph, names, node_of_row, columns)
+        edges = nearest(graph, net.positions, net.by_name)
+    (net.heads, net.tails), net.weights = _ends(edges, index), edges.weights
+    return net
+
+
+def _mind_strangers(mine: Named, its: Named) -> None:
+    """Nodes of the data that the graph does not have: worth a warning; an error if it has none of them."""
+    there = set(its.names)
+    strangers = [node for node, name in zip(mine.ids, mine.names) if name not in there]
+    if not its.names or not strangers:
+        return
+    some = ", ".join(repr(node) for node in strangers[:3])
+    if len(strangers) == len(mine.ids):
+        others = ", ".join(repr(node) for node in its.ids[:3])
+        hint = "; for a matrix, give (matrix, names)" if all(name.isdigit() for name in its.names[:3]) else ""
+        raise GraphError(f"graph: it has other nodes ({others}, ...) than the data ({some}, ...){hint}")
+    more = ", ..." if len(strangers) > 3 else ""
+    count = f"{len(strangers)} node{'s' if len(strangers) > 1 else ''}"
+    warnings.warn(f"graph: it does not have {count} of the data, without edges there: {some}{more}", UserWarning, stacklevel=5)
+
+
+def of_rows(rows: int) -> Network:
+    """Every row is a node, named by its number; there are no edges yet."""
+    names, ids, order, _ = _nodes({str(i): i for i in range(rows)})
+    none = np.zeros(0, dtype=np.int64)
+    return Network(names, ids, order, order.copy(), none, none, np.zeros(0))
+
+
+def without_rows(graph: Any) -> Network:
+    """The nodes and edges of a graph, for somebody who has no rows."""
+    edges = edges_of(graph)
+    names, ids, order, index = _nodes(edges.nodes.by_name())
+    return Network(names, ids, order, np.zeros(0, dtype=np.int64), *_ends(edges, index), edges.weights)
 
 
 def one_node(graph: Any, rows: int) -> Network:
@@ -54,7 +123,7 @@ def one_node(graph: Any, rows: int) -> Network:
             "inside scikit-learn's tools, enable metadata routing and call set_fit_request(nodes=True)"
         )
     empty = np.zeros(0, dtype=np.int64)
-    return Network(["0"], np.zeros(rows, dtype=np.int64), empty, empty, np.zeros(0))
+    return Network(["0"], objects([0]), np.zeros(1, dtype=np.int64), np.zeros(rows, dtype=np.int64), empty, empty, np.zeros(0))
 
 
 def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +131,8 @@ def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarr
     from sklearn.utils.validation import validate_data  # slow to import, and Flower's nodes do without
 
     graph, known = getattr(estimator, "graph", None), estimator._known
-    places = graph.columns if isinstance(graph, knn) else []
+    places = list(graph.columns) if isinstance(graph, knn) else []
+    places += [column for column in [getattr(estimator, "loss_column", None)] if column is not None]
     X, nodes, _ = take_apart(X, nodes, None if known is None else getattr(estimator, "node", None), places)
     x = validate_data(estimator, X, dtype=np.float64, reset=False)
     if known is None:
@@ -73,21 +143,23 @@ def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _ends(edges: Edges, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    number = np.fromiter(map(index.__getitem__, edges.names), dtype=np.int64, count=len(edges.names))
+    number = np.fromiter(map(index.__getitem__, edges.nodes.names), dtype=np.int64, count=len(edges.nodes.names))
     if not len(number):
         return edges.heads.astype(np.int64), edges.tails.astype(np.int64)
     return number[edges.heads], number[edges.tails]
 
 
-def _places(rule: knn) -> list[str]:
+def _places(rule: knn) -> Named:
     """Nodes that `by` names."""
     if rule.columns or rule.by is None:
-        return []
+        return Named([], [])
     if isinstance(rule.by, Mapping):
-        return [name_of(node) for node in rule.by]
-    if hasattr(rule.by, "index") and hasattr(rule.by, "columns"):
-        return [name_of(node) for node in rule.by.index]
-    raise TypeError(f"knn: by must be column names, a mapping or a DataFrame, got {type(rule.by).__name__}")
+        ids = list(rule.by)
+    elif hasattr(rule.by, "index") and hasattr(rule.by, "columns"):
+        ids = list(rule.by.index)
+    else:
+        raise TypeError(f"knn: by must be column names, a mapping or a DataFrame, got {type(rule.by).__name__}")
+    return Named([plain(node) for node in ids], [name_of(node) for node in ids])
 
 
 def _positions(rule: knn, names: list[str], node_of_row: np.ndarray, columns: Mapping[str, np.ndarray]) -> Positions:
@@ -97,7 +169,7 @@ def _positions(rule: knn, names: list[str], node_of_row: np.ndarray, columns: Ma
         missing = [column for column in rule.columns if column not in columns]
         if missing:
             raise GraphError(f"knn: X has no column {missing[0]!r}; give a DataFrame with it, or by={{node: position}}")
-        means = [_engine.node_means(columns[c], node_of_row, len(names)) for c in rule.columns]
+        means = [_engine.node_means(_numbers(columns[c], c), node_of_row, len(names)) for c in rule.columns]
         return Positions(rule.columns, np.column_stack(means), is_geographic(rule.columns))
     if isinstance(rule.by, Mapping):
         given = {name_of(node): np.atleast_1d(np.asarray(at, dtype=np.float64)) for node, at in rule.by.items()}
@@ -116,3 +188,10 @@ def _positions(rule: knn, names: list[str], node_of_row: np.ndarray, columns: Ma
             values[i] = given[name]
     labels = labels or [f"x{j + 1}" for j in range(width)]
     return Positions(labels, values, is_geographic(labels))
+
+
+def _numbers(column: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return np.ascontiguousarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"knn: column {name!r} does not hold numbers") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
+from ._network import Network
 from ._table import Table
 
 
@@ -13,8 +15,10 @@ class LambdaPath:
     """Models and clusters along a grid of lambda, smallest first.
 
     `lams`, `n_clusters`, `objective`, `certified_gap` and `status` have an entry per value; `labels[k]` is the cluster of each of
-    `nodes`; `coef(k)` and `intercept(k)` are the models. `lam_max` is the smallest value with one model per component, if
-    there is one; `breakpoints` are intervals in which clusters change; `stopped` says why the path ended early, if it did.
+    `nodes`; `coef(k)` and `intercept(k)` are the models; `train_error[k]` and (with held-out rows) `validation_error[k]` are the errors
+    of each of `nodes`. `lam_max` is the smallest value with one model per component, if there is one; `breakpoints` are intervals in which
+    clusters change; `stopped` says why the path ended early, if it did. `chosen` is the value that the command line would choose,
+    `chosen_because` says why; `recovery` says where a partition that was asked about is provably recovered.
 
     Examples
     --------
@@ -27,18 +31,26 @@ class LambdaPath:
     array([1.5])
     """
 
-    def __init__(self, names: list[str], out: dict[str, Any], blocks: int, features: int) -> None:
-        self.nodes = np.array(names, dtype=object)
+    def __init__(self, net: Network, out: dict[str, Any], blocks: int, features: int) -> None:
+        order = net.order
+        self.nodes = net.ids
         self.lams: np.ndarray = out["lams"]
         self.n_clusters: np.ndarray = out["n_clusters"]
         self.objective: np.ndarray = out["objective"]
         self.certified_gap: np.ndarray = out["certified_gap"]
         self.status: list[str] = out["status"]
-        self.labels = np.array(out["labels"]).reshape(len(self.lams), len(names))
+        self.labels: np.ndarray = np.array(out["labels"]).reshape(len(self.lams), len(order))[:, order]
+        self.train_error: np.ndarray = out["train"][:, order]
+        self.validation_error: np.ndarray | None = None if out["validation"] is None else out["validation"][:, order]
         self.lam_max: float | None = out["lambda_max"]
         self.breakpoints: list[tuple[float, float]] = out["breakpoints"]
         self.stopped: str | None = out["stopped"]
-        self.parameters: np.ndarray = out["w"]
+        self.parameters: np.ndarray = out["w"][:, order]
+        self.chosen: int = out["chosen"]
+        self.chosen_because: str = out["chosen_because"]
+        self.summary: dict[str, Any] = json.loads(out["summary"])
+        self.recovery: dict[str, Any] | None = self.summary["path"]["recovery"]
+        self._report: str = out["report"]
         self._shape = (blocks, features)
 
     def __len__(self) -> int:
@@ -66,21 +78,11 @@ class LambdaPath:
         columns = {name: getattr(self, name) for name in ("lams", "n_clusters", "objective", "certified_gap", "status")}
         return pd.DataFrame(columns)
 
-    def longest_stretch(self) -> int:
-        """The middle of the longest stretch of lambda, on a logarithmic scale, with the same clusters, more than
-        one and at most half as many as nodes; the middle of the grid if there is none. Components that no lam can join last for ever."""
-        best, length, k = len(self) // 2, 0.0, 0
-        if self.n_clusters[-1] > 1 and self.lam_max is not None and self.lams[-1] >= self.lam_max:
-            return len(self) - 1
-        while k < len(self):
-            end = k
-            while end + 1 < len(self) and np.array_equal(self.labels[end + 1], self.labels[k]):
-                end += 1
-            stretch = abs(np.log(self.lams[end] / self.lams[k])) if self.lams[k] > 0 else 0.0
-            if 1 < self.n_clusters[k] <= len(self.nodes) / 2 and stretch > length:
-                best, length = (k + end) // 2, float(stretch)
-            k = end + 1
-        return best
+    def report(self, path: Any = None, title: str | None = None) -> str:
+        """The path as one HTML page, with the models of the chosen value; written to `path` if there is one."""
+        from ._report import page
+
+        return page(self._report, path, title)
 
     def __repr__(self) -> str:
         span = f"{self.lams[0]:.3g} to {self.lams[-1]:.3g}" if len(self) else "nothing"

@@ -38,15 +38,13 @@ def plot_network(estimator: Any, color: Any = "cluster", *, positions: Any = Non
     check_is_fitted(estimator, "_coef")
     ax = ax if ax is not None else _pyplot().gca()
     xy, labels = _layout(estimator, positions)
-    index = {name: i for i, name in enumerate(estimator.nodes_.tolist())}
+    index = {node: i for i, node in enumerate(estimator.nodes_.tolist())}
     for e, (a, b) in enumerate(estimator.edges_):
         ends = xy[[index[a], index[b]]]
         fused = bool(estimator._fused[e])
         ax.plot(*ends.T, color="0.75", lw=0.8, ls="-" if fused else ":", zorder=1)
     if isinstance(color, str) and color == "cluster":
-        from ._report import _node_labels
-
-        ax.scatter(*xy.T, c=_node_labels(estimator) % 20, cmap="tab20", vmin=0, vmax=19, s=24, zorder=2)
+        ax.scatter(*xy.T, c=estimator._cluster_of_node % 20, cmap="tab20", vmin=0, vmax=19, s=24, zorder=2)
     else:
         drawn = ax.scatter(*xy.T, c=_by_node(estimator, color), cmap="viridis", s=24, zorder=2)
         ax.figure.colorbar(drawn, ax=ax)
@@ -116,13 +114,13 @@ def plot_convergence(estimator: Any, *, ax: Any = None) -> Any:
 
 
 def _layout(estimator: Any, positions: Any) -> tuple[np.ndarray, list[str]]:
-    names = estimator.nodes_.tolist()
+    nodes = estimator.nodes_.tolist()
     if positions is not None:
         given = {name_of(node): at for node, at in positions.items()}
-        missing = [name for name in names if name not in given]
+        missing = [node for node in nodes if name_of(node) not in given]
         if missing:
             raise FedweaveError(f"plot_network: no position for node {missing[0]!r} ({len(missing)} such)")
-        return np.array([given[name] for name in names], dtype=float), []
+        return np.array([given[name_of(node)] for node in nodes], dtype=float), []
     known = estimator.positions_
     if known is not None and known.values.shape[1] == 2:
         swapped = known.geographic and known.columns[0].lower() not in LONGITUDE
@@ -133,18 +131,18 @@ def _layout(estimator: Any, positions: Any) -> tuple[np.ndarray, list[str]]:
     except ImportError:
         raise ImportError("a layout needs networkx: install it, or give positions={node: (x, y)}") from None
     graph = nx.Graph()
-    graph.add_nodes_from(names)
+    graph.add_nodes_from(nodes)
     graph.add_edges_from(estimator.edges_)
     at = nx.spring_layout(graph, seed=0)
-    return np.array([at[name] for name in names]), []
+    return np.array([at[node] for node in nodes]), []
 
 
 def _by_node(estimator: Any, color: Any) -> np.ndarray:
-    names = estimator.nodes_.tolist()
+    nodes = estimator.nodes_.tolist()
     if hasattr(color, "items"):
         given = {name_of(node): value for node, value in color.items()}
-        return np.array([given.get(name, np.nan) for name in names], dtype=float)
+        return np.array([given.get(name_of(node), np.nan) for node in nodes], dtype=float)
     values = np.asarray(color, dtype=float)
-    if values.shape != (len(names),):
-        raise FedweaveError(f"plot_network: color needs one number per node, {len(names)}, found shape {values.shape}")
+    if values.shape != (len(nodes),):
+        raise FedweaveError(f"plot_network: color needs one number per node, {len(nodes)}, found shape {values.shape}")
     return values

@@ -27,17 +27,19 @@ class Bar:
         self.started = time.monotonic()
         self.drawn = 0
 
-    def __call__(self, piece: int, iteration: int, objective: float, error: float) -> None:
-        """The solver is at `iteration` of its solve number `piece`."""
+    def __call__(
+        self, piece: int, iteration: int, objective: float, error: float, what: str | None = None, tol: float | None = None
+    ) -> None:
+        """The solver is at `iteration` of its solve number `piece`; `what` is done there, to the accuracy `tol`."""
+        self.what, self.tol = what or self.what, tol or self.tol
         first = self.first.setdefault(piece, error)
         # The error falls about geometrically, so its logarithm tells how far we are.
         goal = math.log(max(first / self.tol, 1 + 1e-9)) if first > 0 else 1.0
         share = min(max(math.log(first / error) / goal, 0.0), 1.0) if error > 0 and first > 0 else 1.0
         done = int(WIDTH * share)
         bar = "=" * done + " " * (WIDTH - done)
-        part = f" {piece + 1}" if piece else ""
         seconds = time.monotonic() - self.started
-        self._draw(f"{self.what}{part} [{bar}] {seconds:.1f} s, iteration {iteration}, objective {objective:.6g}, error {error:.1e}")
+        self._draw(f"{self.what} [{bar}] {seconds:.1f} s, iteration {iteration}, objective {objective:.6g}, error {error:.1e}")
 
     def _draw(self, line: str) -> None:
         self.stream.write("\r" + line.ljust(self.drawn))

@@ -11,31 +11,30 @@ import numpy as np
 from ._checks import number, one_of
 from ._frames import is_frame
 from ._nodes import locate, name_of
-from ._task import Public
 from .errors import FedweaveError, NotFiniteError, SizeError, UnknownNodeError
 
 SOURCES = ("auto", "moments", "range", "normal")
 
 
-def public_of(estimator: Any, names: Sequence[str]) -> Public:
-    """What `public` and `public_rows` of a fitted-to-be estimator mean for nodes of these names."""
+def public_of(estimator: Any, names: Sequence[str]) -> tuple[dict[str, Any], list[np.ndarray] | None]:
+    """What `public` and `public_rows` of a fitted-to-be estimator mean for nodes of these names: settings, or rows for all or for each."""
     public = estimator.public
     if isinstance(public, str):
         source = one_of("public", public, SOURCES)
         rows = int(number("public_rows", estimator.public_rows, 1))
-        return Public(None, "moments" if source == "auto" else source, rows)
+        return {"public-from": "moments" if source == "auto" else source, "public-rows": rows}, None
     if isinstance(public, Mapping):
         given = {name_of(node): rows for node, rows in public.items()}
         unknown = [node for node in given if node not in set(names)]
         if unknown:
             raise UnknownNodeError(f"public: there is no node {unknown[0]!r} in the data or the graph", node=unknown[0])
-        return Public([_array(estimator, _of(given, name), f" of node {name!r}") for name in names])
+        return {}, [_array(estimator, _of(given, name), f" of node {name!r}") for name in names]
     node = getattr(estimator, "node", None)
     if is_frame(public) and node is not None and node in list(public.columns):
         index = locate({name: i for i, name in enumerate(names)}, public[node], public.shape[0], "public")
         x = _array(estimator, public)
-        return Public([_of({i: x[index == i] for i in np.unique(index)}, i, name) for i, name in enumerate(names)])
-    return Public([_array(estimator, public)])
+        return {}, [_of({i: x[index == i] for i in np.unique(index)}, i, name) for i, name in enumerate(names)]
+    return {}, [_array(estimator, public)]
 
 
 def say_aloud(estimator: Any, words: str) -> None:

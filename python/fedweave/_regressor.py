@@ -11,11 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from ._base import Networked
 from ._cross import CrossValidated
+from ._engine import LossKind
+from ._network import Network
 from ._table import Table
 
 
 class _Regression(RegressorMixin, Networked):
-    LOSSES = ("squared", "absolute", "huber", "poisson", "quantile")
+    LOSSES = tuple(kind.name for kind in LossKind.all() if kind.predicts and not kind.is_classifier)
+
     coef_: Any
     intercept_: Any
 
@@ -23,22 +26,32 @@ class _Regression(RegressorMixin, Networked):
         x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         return x, np.ascontiguousarray(y, dtype=np.float64)
 
-    def _put_models(self, names: list[str], single: bool) -> None:
+    def _put_models(self, net: Network, single: bool) -> None:
         coef, intercept = self._coef[:, 0], self._intercept[:, 0]
         if single:
             self.coef_, self.intercept_ = coef[0], float(intercept[0])
         else:
             columns = getattr(self, "feature_names_in_", None)
-            self.coef_, self.intercept_ = Table(names, coef, columns), Table(names, intercept)
+            self.coef_, self.intercept_ = Table(net.ids, coef, columns), Table(net.ids, intercept)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> Any:
-        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node."""
-        return self._fit(X, y, sample_weight, nodes)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None, groups: Any = None) -> Any:
+        """Fits a model for every node: `nodes` names the node of each row. Without it there is one node.
+
+        With `groups`, rows are held out by whole groups (dates, say), the same at all nodes.
+        """
+        return self._fit(X, y, sample_weight, nodes, groups)
 
     def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
         """Predicts each row with the model of its node."""
-        scores = self._scores(X, nodes)[:, 0]
-        return np.exp(scores) if self.loss == "poisson" else scores
+        scores, index = self._scores(X, nodes)
+        if self._names_of_losses is None:
+            return LossKind(self.loss).respond(scores)[:, 0]
+        said = np.empty(len(scores))
+        of_row = np.array(self._names_of_losses, dtype=object)[index]
+        for name in set(of_row.tolist()):
+            here = of_row == name
+            said[here] = LossKind(name).respond(scores[here])[:, 0]
+        return said
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> float:
         """The coefficient of determination of the predictions."""
@@ -55,23 +68,32 @@ class GTVRegressor(_Regression):
     ----------
     graph : networkx.Graph, scipy sparse matrix, DataFrame or list of edges, path, or `knn(k, by=...)`
         Row i of a matrix is the node named i; `(matrix, names)` gives other names.
-    loss : "squared", "absolute", "huber" (`huber_delta`), "poisson" or "quantile" (`quantile`)
-    penalty : "norm2", "norm1", "norminf", "squared" or "quadratic" (`penalty_matrix`)
-    lam : a number, or "auto" to choose it on a fifth of the rows of every node and fit again with all
-    solver : "auto", "primal-dual", "newton" or "newton-cg"
+    loss : "squared", "absolute", "huber" (`huber_delta`), "poisson" or "quantile" (`quantile`); or a mapping from node to one of them
+    penalty : "norm2", "norm1", "norminf", "squared", "quadratic" (`penalty_matrix`) or "blocks" (`blocks`)
+    lam : a number, or "auto" to choose it on held-out rows and fit again with all; a list: the values to choose from
+    solver : "auto", "primal-dual", "newton" or "newton-cg"; or one that exchanges messages: "fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm",
+        "projected-gradient", or with a server "fedavg", "ifca", "pfedme"
+    options : whatever else `fedweave fit` can be told, by name: `{"rounds": 100, "step": 0.1}`, `{"coupling": "learnt"}`, ...
     tol : stop at `certified_gap_ <= tol * max(1, |objective_|)`
     node : name of the column of a DataFrame X that names the node of a row
     node_weight : "equal", every node counts the same, or "rows", every row does
+    loss_column : name of the column of a DataFrame X that names the loss of a node
+    blocks : `[(penalty, strength, features), ...]`: one penalty for each block of features (names, positions, or "intercept")
+    validation : rows of every node to hold out: a share, or a number; a fifth where lam is to be chosen
+    split : "random", or "last": the last rows of every node are held out
+    lam_rule : "minimum" of the held-out error, or "one-se": the largest lam within one standard error of it
     standardize : scale the features while solving; the models are for the features as they came
     n_jobs : threads; the result does not depend on it
 
     Attributes
     ----------
     coef_, intercept_ : by node (`coef_["a"]`), an array without `nodes`
-    nodes_, labels_, clusters_ : the nodes, the cluster of each, the nodes of each cluster
+    nodes_, labels_, clusters_ : the nodes, as they were given and in the order of the graph; the cluster of each; the nodes of each cluster
     objective_, certified_gap_, kkt_residual_ : the value found and a proven bound on its distance to the smallest (or None)
     n_iter_, history_, status_, solver_, lam_ : how it was found
-    edges_, edge_flow_ : weights and flows by edge (`edge_flow_["a", "b"]`)
+    edges_, edge_flow_ : weights and flows by edge (`edge_flow_["a", "b"]`); a flow goes from the earlier of `nodes_` to the later
+    lam_search_, held_out_errors_ : values of lam that were tried; errors on held-out rows, by node in the order of `nodes_`
+    summary_ : what the command line writes to summary.json
 
     Examples
     --------
@@ -91,9 +113,9 @@ class GTVRegressor(_Regression):
         self,
         graph: Any = None,
         *,
-        loss: str = "squared",
+        loss: Any = "squared",
         penalty: str = "norm2",
-        lam: float | str = "auto",
+        lam: Any = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 100_000,
@@ -105,6 +127,12 @@ class GTVRegressor(_Regression):
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         penalty_matrix: Any = None,
+        blocks: Any = None,
+        loss_column: str | None = None,
+        options: Any = None,
+        validation: float | None = None,
+        split: str = "random",
+        lam_rule: str = "minimum",
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -125,6 +153,12 @@ class GTVRegressor(_Regression):
         self.huber_delta = huber_delta
         self.quantile = quantile
         self.penalty_matrix = penalty_matrix
+        self.blocks = blocks
+        self.loss_column = loss_column
+        self.options = options
+        self.validation = validation
+        self.split = split
+        self.lam_rule = lam_rule
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -156,7 +190,7 @@ class GTVRegressorCV(CrossValidated, _Regression):
         *,
         lams: Any = None,
         cv: Any = 5,
-        loss: str = "squared",
+        loss: Any = "squared",
         penalty: str = "norm2",
         solver: str = "auto",
         tol: float = 1e-6,
@@ -169,6 +203,9 @@ class GTVRegressorCV(CrossValidated, _Regression):
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         penalty_matrix: Any = None,
+        blocks: Any = None,
+        loss_column: str | None = None,
+        options: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -190,6 +227,9 @@ class GTVRegressorCV(CrossValidated, _Regression):
         self.huber_delta = huber_delta
         self.quantile = quantile
         self.penalty_matrix = penalty_matrix
+        self.blocks = blocks
+        self.loss_column = loss_column
+        self.options = options
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

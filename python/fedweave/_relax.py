@@ -8,14 +8,16 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from ._any_model import AnyModel, ask, table_of
+from ._any_model import TASKS, AnyModel, ask, table_of
 from ._checks import number, one_of, seed_of, threads_of
+from ._fitted import groups_of, show
 from ._frames import take_apart
 from ._graphs import knn
 from ._local import models_of
 from ._network import Network, network, one_node
 from ._public import public_of, say_aloud
-from ._task import RelaxTask, Rows
+from ._settings import held_out_settings, lam_settings
+from ._task import RelaxTask, Rows, Task, feature_names
 
 
 class FedRelax(AnyModel):
@@ -31,7 +33,9 @@ class FedRelax(AnyModel):
         a mapping from node to either. An estimator is anything with `fit(X, y, sample_weight)` and `predict` (`predict_proba` for
         classes). One whose `fit` takes no sample_weight gets rows drawn again in proportion to their weights, with a warning.
         Estimators are copied; a `random_state` of None follows from that of FedRelax.
-    lam : strength of the coupling; 0 is every node alone
+    lam : strength of the coupling; 0 is every node alone; "auto" chooses it on held-out rows and fits again with all, a list gives the
+        values to choose from
+    validation, split : rows to hold out, as in `GTVRegressor`
     public : rows without labels: an array for all nodes, `{node: array}`, a DataFrame (with the column `node`, if that is given); or
         "moments", "range" or "normal" to draw `public_rows` rows for every node. "auto" is "moments", with a warning that says what
         nodes share for it.
@@ -51,7 +55,8 @@ class FedRelax(AnyModel):
     Attributes
     ----------
     models_, local_models_ : by node, after the last round and before the first (every node alone)
-    history_ : by round: objective, train_error, messages, bytes
+    history_ : by round: objective, train_error, validation_error, messages, bytes
+    lam_, lam_search_, held_out_errors_ : the strength, the values that were tried, errors on held-out rows
     nodes_, classes_, public_, status_, n_iter_, objective_ : the nodes, the classes, where public rows came from, how it ended
 
     Examples
@@ -77,7 +82,7 @@ class FedRelax(AnyModel):
         self,
         graph: Any = None,
         models: Any = "ridge",
-        lam: float = 0.1,
+        lam: Any = 0.1,
         *,
         public: Any = "auto",
         public_rows: int = 100,
@@ -89,6 +94,8 @@ class FedRelax(AnyModel):
         distil: int = 0,
         standardize: bool = False,
         node: str | None = None,
+        validation: float | None = None,
+        split: str = "random",
         track: bool = True,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -107,13 +114,18 @@ class FedRelax(AnyModel):
         self.distil = distil
         self.standardize = standardize
         self.node = node
+        self.validation = validation
+        self.split = split
         self.track = track
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None) -> Any:
-        """Trains a model for every node: `nodes` names the node of each row. Without it there is one node."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, nodes: Any = None, groups: Any = None) -> Any:
+        """Trains a model for every node: `nodes` names the node of each row. Without it there is one node.
+
+        With `groups`, rows are held out by whole groups (dates, say), the same at all nodes.
+        """
         settings = self._settings()
         places = self.graph.columns if isinstance(self.graph, knn) else []
         X, nodes, columns = take_apart(X, nodes, self.node, places)
@@ -121,11 +133,22 @@ class FedRelax(AnyModel):
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, x, dtype=np.float64)
         net = one_node(self.graph, x.shape[0]) if nodes is None else network(self.graph, nodes, x.shape[0], columns)
         models = models_of(self.models, net.names, classes, settings["seed"])
-        public = public_of(self, net.names)
-        if public.given is None and not len(net.heads):
-            public.source = "normal"  # nobody is asked, so nobody needs to share anything
-        task = RelaxTask(Rows.of(x, target, weight, net), models, classes, public, **settings)
-        out = ask(_engine.relax, task, net.names)
+        drawn, public = public_of(self, net.names)
+        if drawn and not len(net.heads):
+            drawn["public-from"] = "normal"  # nobody is asked, so nobody needs to share anything
+        task = Task(
+            Rows.of(x, target, weight, net),
+            net.names,
+            feature_names(self),
+            {**settings, **drawn},
+            classes=[str(name) for name in self.classes_] if classes else [],
+            positions=net.positions,
+            groups=groups_of(groups, x.shape[0]),
+            threads=threads_of(self.n_jobs),
+        )
+        if groups is not None:
+            task.settings |= {"split-by": "groups", "split": None}
+        out = ask(_engine.relax, RelaxTask(task, models, public, bool(self.track)), net)
         if isinstance(out["interrupt"], Exception):
             raise out["interrupt"]
         if len(net.heads):
@@ -134,27 +157,32 @@ class FedRelax(AnyModel):
         return self
 
     def _settings(self) -> dict[str, Any]:
+        held_out = held_out_settings(self)
+        held_out.pop("lambda-rule")
         return {
-            "lam": number("lam", self.lam, 0.0),
+            **lam_settings(self.lam),
+            **held_out,
+            "task": one_of("task", self.task, TASKS),
             "rounds": int(number("rounds", self.rounds, 0)),
             "order": one_of("order", self.order, ("together", "in-turn")),
-            "judged_on": one_of("judged_on", self.judged_on, ("neighbours", "both")),
-            "row_weights": one_of("row_weights", self.row_weights, ("means", "plain")),
+            "judged-on": one_of("judged_on", self.judged_on, ("neighbours", "both")),
+            "row-weights": one_of("row_weights", self.row_weights, ("means", "plain")),
             "distil": int(number("distil", self.distil, 0)),
             "standardize": bool(self.standardize),
-            "track": bool(self.track),
-            "time_limit": None if self.time_limit is None else number("time_limit", self.time_limit, 0.0),
-            "threads": threads_of(self.n_jobs),
+            "time-limit": None if self.time_limit is None else number("time_limit", self.time_limit, 0.0),
             "seed": seed_of(self.random_state),
         }
 
     def _keep(self, out: dict[str, Any], net: Network, single: bool) -> None:
-        self._models, self._local = out["models"], out["local"]
+        self._models, self._local = ([out[which][i] for i in net.order] for which in ("models", "local"))
         self._scaling = out["scaling"]
-        self._known = None if single else {name: i for i, name in enumerate(net.names)}
-        self.nodes_ = np.array(net.names, dtype=object)
-        self.models_ = table_of(net.names, self._models)
-        self.local_models_ = table_of(net.names, self._local)
+        self._known = None if single else net.known()
+        self.nodes_ = net.ids
+        self.models_ = table_of(net.ids, self._models)
+        self.local_models_ = table_of(net.ids, self._local)
+        self.lam_ = out["lam"]
+        self.lam_search_ = show(out.get("tuning"), net.order)
+        self.held_out_errors_ = show(out.get("held_out"), net.order)
         self.history_ = out["history"]
         self.objective_ = float(self.history_["objective"][-1])
         self.n_iter_ = len(self.history_["round"]) - 1

@@ -12,19 +12,19 @@ from ._nodes import name_of
 
 
 def edge_name(edge: Any) -> tuple[str, str]:
-    """An edge by the names of its ends, in their order."""
+    """An edge by the names of its ends, in whatever order it was named."""
     a, b = (name_of(end) for end in edge)
     return (a, b) if a <= b else (b, a)
 
 
-class EdgeNames(Sequence[tuple[str, str]]):
-    """The names of the ends of edges, made when somebody looks."""
+class EdgeEnds(Sequence[tuple[Any, Any]]):
+    """The ends of edges, paired when somebody looks."""
 
     def __init__(self, nodes: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
         self._nodes, self._heads, self._tails = nodes, heads, tails
 
     @cached_property
-    def _pairs(self) -> list[tuple[str, str]]:
+    def _pairs(self) -> list[tuple[Any, Any]]:
         return list(zip(self._nodes[self._heads].tolist(), self._nodes[self._tails].tolist()))
 
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class EdgeNames(Sequence[tuple[str, str]]):
     def __getitem__(self, k: Any) -> Any:
         return self._pairs[k]
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return iter(self._pairs)
 
 
@@ -44,21 +44,21 @@ class Table(Mapping[Any, Any]):
     --------
     >>> import numpy as np
     >>> from fedweave import Table
-    >>> table = Table(["7", "8"], np.array([[1.0, 2.0], [3.0, 4.0]]), ["slope", "bend"])
-    >>> table[8]
-    array([3., 4.])
+    >>> table = Table([7, 8], np.array([[1.0, 2.0], [3.0, 4.0]]), ["slope", "bend"])
+    >>> table[8], table["8"]
+    (array([3., 4.]), array([3., 4.]))
     >>> list(table), table.shape
-    (['7', '8'], (2, 2))
+    ([7, 8], (2, 2))
     """
 
     def __init__(
         self,
-        keys: Sequence[Hashable],
+        keys: Sequence[Hashable] | np.ndarray,
         values: np.ndarray,
         columns: Sequence[str] | None = None,
         name: Callable[[Any], Hashable] = name_of,
     ) -> None:
-        self._keys = keys if isinstance(keys, EdgeNames) else list(keys)
+        self._keys = keys if isinstance(keys, EdgeEnds) else list(keys)
         self._values = values
         self.columns = None if columns is None else list(columns)
         self._name = name
@@ -66,7 +66,7 @@ class Table(Mapping[Any, Any]):
     @cached_property
     def _index(self) -> dict[Hashable, int]:
         """Made when first needed: not every table is looked into."""
-        return {key: k for k, key in enumerate(self._keys)}
+        return {self._name(key): k for k, key in enumerate(self._keys)}
 
     def __getitem__(self, key: Any) -> Any:
         try:
@@ -110,8 +110,8 @@ class Table(Mapping[Any, Any]):
         """The table as a pandas Series (one number per row) or DataFrame; several classes become column pairs."""
         import pandas as pd
 
-        multiple = bool(self._keys) and isinstance(self._keys[0], tuple)
-        index = pd.MultiIndex.from_tuples(self._keys) if multiple else pd.Index(self._keys)
+        edges = bool(self._keys) and self._name is edge_name
+        index = pd.MultiIndex.from_tuples(list(self._keys)) if edges else pd.Index(list(self._keys), tupleize_cols=False)
         if self._values.ndim == 1:
             return pd.Series(self._values, index=index)
         flat = self._values.reshape(len(self._keys), -1)

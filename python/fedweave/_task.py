@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ._graphs import Positions
 from ._network import Network
 
-PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic")
+PENALTIES = ("norm2", "norm1", "norminf", "squared", "quadratic", "blocks")
 
 
 @dataclass
@@ -35,72 +36,50 @@ class Rows:
 
 @dataclass
 class Task:
-    """A problem and how to solve it."""
+    """Rows with their names, and settings: those of the command line, by key."""
 
     rows: Rows
-    loss: str = "squared"
-    huber_delta: float = 1.0
-    quantile: float = 0.5
-    classes: int = 0
-    penalty: str = "norm2"
+    names: list[str]
+    features: list[str]
+    settings: dict[str, Any]
+    classes: list[str] = field(default_factory=list)
+    positions: Positions | None = None
+    losses: list[str | None] | None = None
+    groups: np.ndarray | None = None
     penalty_matrix: np.ndarray | None = None
-    ridge: float = 0.0
-    weigh_rows: bool = False
-    standardize: bool = False
-    solver: str = "auto"
-    tol: float = 1e-6
-    max_iter: int = 100_000
-    lam: float | None = None
-    time_limit: float | None = None
     threads: int = 0
-    seed: int = 0
     progress: Callable[..., Any] | None = None
 
+    def __post_init__(self) -> None:
+        # What is said about the intercept is what the rows have.
+        self.settings = {**self.settings, "no-intercept": not self.rows.intercept} if self.coupled else self.settings
 
-@dataclass
-class Public:
-    """Public rows: given (one array for all nodes, or one each), or `rows` of them drawn for every node."""
-
-    given: list[np.ndarray] | None = None
-    source: str = "moments"
-    rows: int = 100
+    @property
+    def coupled(self) -> bool:
+        """True for models with parameters; models of any class have intercepts of their own."""
+        return "task" not in self.settings
 
 
 @dataclass
 class RelaxTask:
-    """Models of any class, coupled by predictions. `models` has a text or an adapter per node; no `classes`: regression."""
+    """Models of any class, coupled by predictions. `models` has a text or an adapter per node, `public` rows for all or for each."""
 
-    rows: Rows
+    task: Task
     models: list[Any]
-    classes: int
-    public: Public
-    lam: float
-    rounds: int
-    order: str
-    judged_on: str
-    row_weights: str
-    distil: int
-    standardize: bool
+    public: list[np.ndarray] | None
     track: bool
-    threads: int
-    time_limit: float | None
-    seed: int
 
 
 @dataclass
-class ActiveTask:
-    """Nodes that learn from others. `models` has a text or an adapter per node of `own`, or is None for gradient steps."""
+class AskTask:
+    """Nodes that learn from others. `models` has a text or an adapter for those that ask, or is None for gradient steps."""
 
-    rows: Rows
-    own: list[int]
-    models: list[Any] | None
-    classes: int
-    loss: str
-    ridge: float
-    eta: float
-    candidates: int
-    rounds: int
-    public: Public
-    standardize: bool
-    threads: int
-    seed: int
+    task: Task
+    models: Mapping[str, Any] | None
+    public: list[np.ndarray] | None
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Those of a DataFrame, or x0, x1, ..."""
+    named = getattr(estimator, "feature_names_in_", None)
+    return [f"x{j}" for j in range(estimator.n_features_in_)] if named is None else [str(name) for name in named]

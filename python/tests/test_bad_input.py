@@ -158,7 +158,7 @@ CASES = {
     "active without nodes": (lambda: ActiveSampling().fit(X, Y), ValueError, "which nodes"),
     "active unknown node": (lambda: active("zz"), errors.UnknownNodeError, "no node 'zz'"),
     "active nobody": (lambda: active([]), ValueError, "nobody asks"),
-    "active candidates": (lambda: active(candidates=6), errors.ParameterError, "below the number of nodes"),
+    "active candidates": (lambda: active(candidates=6), errors.ParameterError, "at least 1 and at most 5 others"),
     "active eta": (lambda: active(eta=0.0), errors.ParameterError, "eta is 0"),
     "active model": (lambda: active(model=3), TypeError, "model: node 'n0'"),
     "active other node": (lambda: active().predict(X[:1], nodes=["n1"]), errors.UnknownNodeError, "'n1'"),

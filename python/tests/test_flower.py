@@ -31,7 +31,7 @@ def one_machine(data, edges, penalty, **options):
     x, y = (np.concatenate([data[name][k] for name in sorted(data)]) for k in (0, 1))
     kind = GTVClassifier if options.get("loss") in ("logistic", "squared-hinge") else GTVRegressor
     model = kind(edges, penalty=penalty, lam=LAM, tol=1e-10, **{"fit_intercept": False, **options}).fit(x, y, nodes=nodes)
-    return model.objective_, np.asarray(model.coef_).reshape(len(data), -1)
+    return model.objective_, np.array([np.ravel(model.coef_[name]) for name in sorted(data)])
 
 
 def distance(result, optimum):

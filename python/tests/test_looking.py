@@ -10,7 +10,6 @@ import pytest
 from test_sklearn import rows
 
 from fedweave import ConvexClustering, GTVClassifier, GTVRegressor, compare, knn, plot_convergence, plot_network, plot_path
-from fedweave._report import facts
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -70,7 +69,7 @@ def test_a_fitted_estimator_shows_its_report(tmp_path):
     page = model.report(tmp_path / "page.html", title="Six nodes")
     assert page.startswith("<!doctype html>") and "Six nodes" in page
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    told = json.loads(json.dumps(facts(model)))
+    told = json.loads(model._report)
     assert told["nodes"][3]["name"] == "n3" and told["nodes"][3]["rows"] == 20
     assert told["nodes"][3]["parameters"] == [*model.coef_["n3"].tolist(), model.intercept_["n3"]]
     assert len(told["edges"]) == 5 and told["lambda_curve"]["chosen"] == model.lam_
@@ -90,5 +89,5 @@ def test_comparison_prefers_the_right_graph():
     graph = nx.relabel_nodes(graph, {i: f"n{i}" for i in range(6)})
     frame, figure = compare(GTVRegressor(graph, lam=0.5), x, y, nodes=ids, splits=4)
     error = frame["error"]
-    assert error["networked"] < min(error["local"], error["global"], error["shuffled graph"])
-    assert list(frame.columns) == ["error", "standard_error"] and len(figure.axes[0].patches) == 4
+    assert error["networked"] < min(error["local"], error["global"], error["shuffled"])
+    assert list(frame.columns) == ["error", "standard_error", "nodes_better", "nodes_worse"] and len(figure.axes[0].patches) == 4

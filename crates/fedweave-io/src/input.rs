@@ -53,6 +53,7 @@ pub struct Input {
     pub notices: Notices,
     source: Place,
     at: fn(u64) -> At,
+    of_files: bool,
 }
 
 /// Not wrong, but worth a word.
@@ -99,6 +100,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
         names: nodes.names,
         source: table.file(),
         at: table.at(),
+        of_files: true,
         graph,
         data,
         coordinates,
@@ -127,6 +129,7 @@ impl Input {
             notices: isolated(&names, &graph, &data),
             source: Place::file(Path::new("X")),
             at: At::Row,
+            of_files: false,
             names,
             graph,
             data,
@@ -134,6 +137,11 @@ impl Input {
             coordinates,
             encoding,
         }
+    }
+
+    /// False for rows that were in memory already.
+    pub fn is_of_files(&self) -> bool {
+        self.of_files
     }
 
     /// The table of rows, as the user named it.

@@ -1,58 +1,42 @@
-//! Choosing lambda on held-out rows.
+//! For cross-validation, which splits rows in Python: a grid of lambda, and errors on rows held out by others.
 
-use fedweave::Dataset;
-use fedweave::compare::trial_rows;
-use fedweave::solve::Record;
-use fedweave::split::{Part, Split, SplitSpec, split};
-use fedweave::tune::{Rule, Tuning, lambda_grid, tune_rows};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use fedweave::Problem;
+use fedweave::split::{Part, Split};
+use fedweave::tune::{Errors, Tuning};
+use fedweave_run::checks::{Checked, check, refuse_runaway};
+use fedweave_run::held_out::{HeldOutRows, grid_of};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{plain, raised};
+use crate::errors::{of_job, plain};
+use crate::outcome::put_tuning;
 use crate::task::{Ready, Task};
-use crate::watch::{Done, Line, work};
+use crate::watch::{Done, work};
 
-/// Holds a fifth of the rows of every node out; `None` if no node has enough.
-pub fn hold_out(ready: &Ready, seed: u64) -> fedweave::Result<Option<Split>> {
-    let split = split(&ready.data, None, &SplitSpec { seed, ..SplitSpec::default() })?;
-    Ok(split.part.contains(&Part::Validation).then_some(split))
-}
-
-/// Tries values of lambda on the training rows of `split`: those of `lambdas`, or a grid of its own that may grow.
-pub fn try_lambdas(ready: &Ready, split: &Split, lambdas: Option<&[f64]>, line: &Line) -> fedweave::Result<Tuning> {
-    let (train, validation) = trial_rows(&ready.data, split, Part::Validation);
-    let scaling = ready.scaling(&train);
-    let scaled = |rows: Dataset| match &scaling {
-        Some(scaling) => scaling.apply(&rows),
-        None => rows,
-    };
-    let (train, validation) = (scaled(train), scaled(validation));
-    let mut problem = ready.problem(train.clone(), 0.0)?;
-    let grid = match lambdas {
-        Some(lambdas) => lambdas.to_vec(),
-        None => lambda_grid(&mut problem, &mut |record| line.see(record))?,
-    };
-    let (open, settings) = (lambdas.is_none(), ready.settings.quick());
-    let watch = &mut |k: usize, record: &Record| line.see_piece(k, record);
-    tune_rows(&mut problem, &ready.loss, &train, &validation, &grid, open, Rule::Minimum, &settings, watch)
+/// The task, once its data are known to be good.
+fn checked(py: Python<'_>, task: &Task<'_>) -> PyResult<(Ready, Checked)> {
+    let ready = task.assembled(py)?;
+    let Ready { request, input, loss, .. } = &ready;
+    let lambda = request.lambda.fixed.unwrap_or(1.0);
+    let made = check(&request.model, input, loss).and_then(|checked| {
+        refuse_runaway(&request.model, input, loss, &input.data, lambda, &request.model.options)?;
+        Ok(checked)
+    });
+    let checked = made.map_err(|error| of_job(py, &error, &ready.origin))?;
+    Ok((ready, checked))
 }
 
 /// A grid of lambda for the task: from one model per component to nearly independent ones.
 #[pyfunction]
 pub fn grid<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let ready = task.ready(py)?;
-    let Done { value, interrupt } = work(py, task.threads, task.time_limit, None, |line| {
-        let scaling = ready.scaling(&ready.data);
-        let rows = scaling.map_or_else(|| ready.data.clone(), |s| s.apply(&ready.data));
-        let mut problem = ready.problem(rows, 0.0)?;
-        lambda_grid(&mut problem, &mut |record| line.see(record))
+    let (Ready { request, input, origin, penalty, .. }, Checked { loss, .. }) = checked(py, &task)?;
+    let done = work(py, task.threads, None, |line| {
+        let mut problem = Problem::build(input.graph, loss, penalty, 0.0)?;
+        grid_of(&request, &mut problem, &**line)
     })?;
-    if let Some(interrupt) = interrupt {
-        return Err(interrupt);
-    }
-    let grid = value.map_err(|error| raised(py, &error, &ready.origin))?;
-    Ok(PyArray1::from_vec(py, grid))
+    let Done { value, interrupt } = done.or_raise(|error| of_job(py, &error, &origin))?;
+    interrupt.map_or_else(|| Ok(PyArray1::from_vec(py, value)), Err)
 }
 
 /// Errors of models for every lambda, trained without the rows of `held` and judged on them, a column per node.
@@ -61,37 +45,23 @@ pub fn validate<'py>(
     py: Python<'py>,
     task: Task<'py>,
     held: PyReadonlyArray1<'py, bool>,
-    lambdas: Vec<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let ready = task.ready(py)?;
+    let (Ready { request, input, origin, loss, .. }, _) = checked(py, &task)?;
     let held = held.as_array();
-    if held.len() != ready.origin.len() {
+    if held.len() != origin.len() {
         return Err(plain(py, "SizeError", "one mark per row: is it held out?"));
     }
-    let part = ready.origin.iter().map(|&row| if held[row] { Part::Validation } else { Part::Train }).collect();
+    let part = origin.iter().map(|&row| if held[row] { Part::Validation } else { Part::Train }).collect();
     let split = Split { part };
     let progress = task.progress.as_ref().map(|p| p.clone_ref(py));
-    let Done { value, interrupt } =
-        work(py, task.threads, task.time_limit, progress, |line| try_lambdas(&ready, &split, Some(&lambdas), line))?;
-    if let Some(interrupt) = interrupt {
-        return Err(interrupt);
-    }
-    let tuning = value.map_err(|error| raised(py, &error, &ready.origin))?;
+    let done = work(py, task.threads, progress, |line| {
+        HeldOutRows::new(&request, &input, &loss, &split).tune(&request, &input, &**line)
+    })?;
+    let Done { value, interrupt } = done.or_raise(|error| of_job(py, &error, &origin))?;
+    let tuning: Tuning = interrupt.map_or(Ok(value), Err)?;
     let out = PyDict::new(py);
     put_tuning(&out, &tuning)?;
+    let means = tuning.tried.iter().map(|t| Errors::mean(&t.validation).unwrap_or(f64::NAN));
+    out.set_item("mean", PyArray1::from_iter(py, means))?;
     Ok(out)
-}
-
-/// Puts what was tried into `out`: lambda by lambda, largest first, the error of each node (NaN without rows).
-pub fn put_tuning(out: &Bound<'_, PyDict>, tuning: &Tuning) -> PyResult<()> {
-    let py = out.py();
-    let errors = |of: fn(&fedweave::tune::Tried) -> &fedweave::tune::Errors| -> PyResult<Bound<'_, PyArray2<f64>>> {
-        let all = tuning.tried.iter().flat_map(|t| of(t).by_node.iter().map(|e| e.unwrap_or(f64::NAN)));
-        let nodes = tuning.tried.first().map_or(0, |t| of(t).by_node.len());
-        PyArray1::from_iter(py, all).reshape([tuning.tried.len(), nodes])
-    };
-    out.set_item("lams", PyArray1::from_iter(py, tuning.tried.iter().map(|t| t.lambda)))?;
-    out.set_item("train", errors(|t| &t.train)?)?;
-    out.set_item("validation", errors(|t| &t.validation)?)?;
-    out.set_item("chosen", tuning.chosen)
 }

@@ -23,12 +23,11 @@ impl Coupling {
     /// The edges of a task without rows.
     #[new]
     fn new(py: Python<'_>, task: Task<'_>) -> PyResult<Self> {
-        let mut ready = task.assembled(py)?;
+        let ready = task.assembled(py)?;
         if !ready.origin.is_empty() {
             return Err(plain(py, "SizeError", "a coupling has no rows: they stay where they are"));
         }
-        let problem = ready.take_data().and_then(|rows| ready.problem(rows, task.lam.unwrap_or(0.0)));
-        Ok(Coupling { problem: problem.map_err(|error| raised(py, &error, &[]))? })
+        Ok(Coupling { problem: ready.problem().map_err(|error| raised(py, &error, &[]))? })
     }
 
     /// The edges, in the order of the flows.

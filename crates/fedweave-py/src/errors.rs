@@ -2,6 +2,7 @@
 
 use fedweave::Error;
 use fedweave_io::{At, IoError};
+use fedweave_run::Error as JobError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -42,18 +43,66 @@ pub fn of_file(py: Python<'_>, error: &IoError) -> PyErr {
     }
 }
 
+/// The exception for an error of a job.
+pub fn of_job(py: Python<'_>, error: &JobError, origin: &[usize]) -> PyErr {
+    let message = spoken(&error.to_string());
+    let about = |class: &str, name: &str| {
+        let fields = PyDict::new(py);
+        match fields.set_item("node", name) {
+            Ok(()) => build(py, class, &message, &fields),
+            Err(failure) => failure,
+        }
+    };
+    match error {
+        JobError::File(error) => of_file(py, error),
+        JobError::Mathematics(error) | JobError::Data { source: error, .. } => raised(py, error, origin),
+        JobError::NoMinimiser { name, .. } => about("NoMinimiserError", name),
+        JobError::Node { name, .. } => about("ModelError", name),
+        JobError::Report(_) => plain(py, "ReportError", &message),
+        JobError::At { source, .. } if matches!(**source, JobError::File(_)) => plain(py, "FileError", &message),
+        _ => plain(py, "ParameterError", &message),
+    }
+}
+
+/// How flags that are called otherwise here are called.
+const ARGUMENTS: [(&str, &str); 16] = [
+    ("asker", "own"),
+    ("block", "blocks"),
+    ("count", "count"),
+    ("edges", "graph"),
+    ("knn", "a graph knn(k, by=...)"),
+    ("lambda", "lam"),
+    ("lambda-grid", "lams"),
+    ("lambda-min-ratio", "min_ratio"),
+    ("lambda-rule", "lam_rule"),
+    ("loss-column", "loss"),
+    ("max-iterations", "max_iter"),
+    ("no-intercept", "fit_intercept=False"),
+    ("seed", "random_state"),
+    ("split-by", "groups"),
+    ("threads", "n_jobs"),
+    ("tolerance", "tol"),
+];
+
+/// A message of the command line in the words of Python: arguments instead of flags, quotes around names.
+pub fn spoken(message: &str) -> String {
+    let mut pieces = message.split("--");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(piece.len());
+        let (flag, rest) = piece.split_at(end);
+        match ARGUMENTS.iter().find(|(name, _)| *name == flag) {
+            Some((_, argument)) => out += argument,
+            None => out += &flag.replace('-', "_"),
+        }
+        out += rest;
+    }
+    out.replace('`', "'")
+}
+
 /// An exception without fields.
 pub fn plain(py: Python<'_>, class: &str, message: &str) -> PyErr {
     build(py, class, message, &PyDict::new(py))
-}
-
-/// An exception about one node, by its index.
-pub fn of_node(py: Python<'_>, class: &str, message: &str, node: usize) -> PyErr {
-    let fields = PyDict::new(py);
-    match fields.set_item("node", node) {
-        Ok(()) => build(py, class, message, &fields),
-        Err(failure) => failure,
-    }
 }
 
 fn class_of(error: &Error) -> &'static str {

@@ -18,10 +18,15 @@ use crate::rows::matrix;
 pub fn read_edges<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let list = py.detach(|| EdgeList::read(&path)).map_err(|error| of_file(py, &error))?;
     let mut names = list.ids().to_vec();
-    names.sort_unstable();
-    names.dedup();
-    let graph = list.graph(&names).map_err(|error| of_file(py, &error))?;
-    edges(py, &graph, Some(names))
+    let mut known = std::collections::HashSet::new();
+    // As they come; a graph wants them sorted.
+    names.retain(|name| known.insert(name.clone()));
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    let graph = list.graph(&sorted).map_err(|error| of_file(py, &error))?;
+    let out = edges(py, &graph, Some(sorted))?;
+    out.set_item("order", names)?;
+    Ok(out)
 }
 
 /// The graph in which every point is joined with its `k` nearest; `globe`: the points are latitude and longitude.

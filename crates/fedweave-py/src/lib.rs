@@ -7,17 +7,20 @@
 
 mod active;
 mod choose;
+mod compare;
 mod coupling;
 mod errors;
 mod fit;
 mod graphs;
 mod local;
+mod losses;
 mod models;
 mod outcome;
 mod path;
 mod relax;
 mod rounds;
 mod rows;
+mod settings;
 mod task;
 mod watch;
 
@@ -31,6 +34,8 @@ mod engine {
     #[pymodule_export]
     use super::choose::{grid, validate};
     #[pymodule_export]
+    use super::compare::compare;
+    #[pymodule_export]
     use super::coupling::Coupling;
     #[pymodule_export]
     use super::fit::fit;
@@ -38,6 +43,8 @@ mod engine {
     use super::graphs::{nearest, node_means, read_edges};
     #[pymodule_export]
     use super::local::LocalLoss;
+    #[pymodule_export]
+    use super::losses::{LossKind, scores};
     #[pymodule_export]
     use super::models::Model;
     #[pymodule_export]
@@ -47,7 +54,7 @@ mod engine {
     #[pymodule_export]
     use super::rounds::Rounds;
     #[pymodule_export]
-    use super::{main, render, version};
+    use super::{main, render, solvers, version};
 }
 
 /// Runs the command line; returns its exit code.
@@ -56,12 +63,20 @@ fn main(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| fedweave_cli::main(args))
 }
 
-/// The page of a report, given as JSON.
+/// The page of a report, given as JSON, under another title if there is one.
 #[pyfunction]
-fn render(py: Python<'_>, report: &str) -> PyResult<String> {
-    let report: fedweave_report::Report =
+fn render(py: Python<'_>, report: &str, title: Option<String>) -> PyResult<String> {
+    let mut report: fedweave_report::Report =
         serde_json::from_str(report).map_err(|error| errors::plain(py, "ReportError", &error.to_string()))?;
+    report.title = title.unwrap_or(report.title);
     fedweave_report::render(&report).map_err(|error| errors::plain(py, "ReportError", &error.to_string()))
+}
+
+/// Solvers by name: those that see all data, then those that exchange messages.
+#[pyfunction]
+fn solvers() -> Vec<&'static str> {
+    use fedweave_run::request::{rounds, solver};
+    solver::EXACT.iter().map(|(name, _)| *name).chain(rounds::NAMES).collect()
 }
 
 /// The version of the engine.

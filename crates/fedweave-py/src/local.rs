@@ -19,7 +19,8 @@ impl LocalLoss {
     #[new]
     fn new(py: Python<'_>, task: Task<'_>) -> PyResult<Self> {
         let ready = task.assembled(py)?;
-        let loss = ready.loss.build(ready.data, &ready.options).map_err(|error| raised(py, &error, &ready.origin))?;
+        let loss = ready.loss.build(ready.input.data, &ready.request.model.options);
+        let loss = loss.map_err(|error| raised(py, &error, &ready.origin))?;
         if loss.nodes() != 1 {
             return Err(plain(py, "SizeError", &format!("a local loss has one node, found {}", loss.nodes())));
         }

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedweave::matrix::Rows;
-use fedweave::model::{FitError, Fitted, Local, LocalModel, ModelSpec, Task, Workspace};
+use fedweave::model::{FitError, Fitted, Local, LocalModel, ModelSpec, SpecError, Task, Workspace};
+use fedweave_run::Error as JobError;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::{plain, raised};
+use crate::errors::{of_job, plain};
 use crate::watch::Line;
 
 /// What Python asks for at a node: the description of one of our models, or an adapter around an estimator, with
@@ -21,19 +22,20 @@ pub enum Wish {
 
 impl Wish {
     /// The wishes of a list, one per node.
-    pub fn all(list: &[Bound<'_, PyAny>], task: Task) -> PyResult<Vec<Wish>> {
-        list.iter().enumerate().map(|(node, wish)| Wish::of(wish, node, task)).collect()
+    pub fn all(list: &[Bound<'_, PyAny>], names: &[String], task: Task) -> PyResult<Vec<Wish>> {
+        list.iter().zip(names).map(|(wish, name)| Wish::of(wish, name, task)).collect()
     }
 
-    fn of(wish: &Bound<'_, PyAny>, node: usize, task: Task) -> PyResult<Wish> {
+    /// The wish of a node.
+    pub fn of(wish: &Bound<'_, PyAny>, name: &str, task: Task) -> PyResult<Wish> {
         let Ok(text) = wish.cast::<PyString>() else { return Ok(Wish::Theirs(Arc::new(wish.clone().unbind()))) };
         let spec = text.to_str()?.parse::<ModelSpec>().and_then(|spec| spec.check(task).map(|()| spec));
-        let error = |source| raised(wish.py(), &fedweave::Error::Spec { node, source }, &[]);
+        let error = |e: SpecError| of_job(wish.py(), &JobError::Node { name: name.into(), message: e.to_string() }, &[]);
         spec.map(Wish::Ours).map_err(error)
     }
 
     /// A model that is not fitted yet; ours get their random numbers from `seed`.
-    pub fn build(&self, task: Task, seed: u64, line: &Arc<Line>) -> Result<NodeModel, fedweave::model::SpecError> {
+    pub fn build(&self, task: Task, seed: u64, line: &Arc<Line>) -> Result<NodeModel, SpecError> {
         let kind = match self {
             Wish::Ours(spec) => Kind::Ours(Local::new(spec.clone(), task, seed)?),
             Wish::Theirs(adapter) => Kind::Theirs(Cell::new(adapter.clone()), task),
@@ -229,7 +231,7 @@ impl Model {
     #[staticmethod]
     fn load(py: Python<'_>, spec: &str, classes: usize, fitted: Option<&str>) -> PyResult<Self> {
         let wrong = |what: String| plain(py, "ModelError", &format!("a damaged model: {what}"));
-        let spec: ModelSpec = spec.parse().map_err(|e: fedweave::model::SpecError| wrong(e.to_string()))?;
+        let spec: ModelSpec = spec.parse().map_err(|e: SpecError| wrong(e.to_string()))?;
         let local = match fitted {
             None => Local::new(spec, task_of(classes), 0).map_err(|e| wrong(e.to_string()))?,
             Some(text) => {

@@ -1,117 +1,77 @@
 //! The solution as a function of lambda.
 
-use fedweave::Matrix;
-use fedweave::path::{Breakpoint, Path, PathPoint, PathSettings, PathWatch, geometric, lambda_max};
-use fedweave::scaling::Scaling;
-use fedweave::solve::{Record, Solution, Watch};
-use fedweave::tune::stiff_lambda;
+use fedweave::graph::partition::Partition;
+use fedweave::path::{Breakpoint, PathPoint};
+use fedweave::tune::Errors;
+use fedweave_run::path::{PathResult, path_of, path_report, summary};
+use fedweave_run::request::PathRequest;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::raised;
-use crate::outcome::{labels, put_edges};
-use crate::task::{Ready, Task};
-use crate::watch::{Done, Line, work};
+use crate::errors::{of_job, plain};
+use crate::fit::{Told, json};
+use crate::outcome::{by_node, labels, put_fit};
+use crate::task::Task;
+use crate::watch::{Done, work};
 
-/// How closely the top of the grid is looked for.
-const WIDTH: f64 = 1e-3;
-
-/// The grid that was asked for.
-#[derive(Clone)]
-struct Ask {
-    lambdas: Option<Vec<f64>>,
-    count: usize,
-    ratio: Option<f64>,
-    breakpoints: Option<f64>,
-}
-
-/// Solves a grid of lambda, from the smallest value to the largest: `lams`, or `count` values of its own. The dictionary holds
-/// `interrupt`, an exception, if one stopped it early.
+/// Solves a grid of lambda. `partition` labels nodes; `clusters` is the number of clusters of the value to choose. The dictionary holds
+/// `interrupt`, an exception, if one stopped it early, and the fit of the chosen value.
 #[pyfunction]
-#[pyo3(signature = (task, lams, count, ratio, breakpoints))]
+#[pyo3(signature = (task, partition, clusters))]
 pub fn path<'py>(
     py: Python<'py>,
     task: Task<'py>,
-    lams: Option<Vec<f64>>,
-    count: usize,
-    ratio: Option<f64>,
-    breakpoints: Option<f64>,
+    partition: Option<Vec<String>>,
+    clusters: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let ready = task.ready(py)?;
-    let ask = Ask { lambdas: lams, count, ratio, breakpoints };
+    let request = PathRequest::of_memory(&task.settings()?, task.matrix(), partition);
+    let request = PathRequest { clusters, ..request.map_err(|error| of_job(py, &error, &[]))? };
+    let (input, origin) = task.input(py)?;
     let progress = task.progress.as_ref().map(|p| p.clone_ref(py));
-    let Done { value, interrupt } = work(py, task.threads, task.time_limit, progress, |line| walk(&ready, &ask, line))?;
-    let walked = value.map_err(|error| raised(py, &error, &ready.origin))?;
-    let out = put(py, &ready, &walked)?;
-    out.set_item("interrupt", interrupt.map(|error| error.into_value(py)))?;
+    let done = work(py, task.threads, progress, |line| {
+        let Some(result) = path_of(request, input, &**line)? else { return Ok(None) };
+        Ok(Some(Told { summary: json(&summary(&result)?), report: json(&path_report(&result)?), result }))
+    })?;
+    let Done { value, interrupt } = done.or_raise(|error| of_job(py, &error, &origin))?;
+    let Some(told) = value else {
+        let none = || plain(py, "ParameterError", "time_limit: it was over before the first value of lam was solved");
+        return Err(interrupt.unwrap_or_else(none));
+    };
+    let out = put(py, &told.result)?;
+    told.put_words(&out, interrupt)?;
     Ok(out)
 }
 
-struct Walked {
-    path: Path,
-    models: Vec<f64>,
-    dim: usize,
-    lambda_max: Option<f64>,
-}
-
-fn walk(ready: &Ready, ask: &Ask, line: &Line) -> fedweave::Result<Walked> {
-    let scaling = ready.scaling(&ready.data);
-    let rows = scaling.as_ref().map_or_else(|| ready.data.clone(), |s| s.apply(&ready.data));
-    let mut problem = ready.problem(rows, 1.0)?;
-    let bracket = lambda_max(&mut problem, WIDTH, &mut |record| line.see(record))?;
-    let top = bracket.as_ref().map(|b| b.above).filter(|top| *top > 0.0);
-    let mut grid = match (&ask.lambdas, top) {
-        (Some(lambdas), _) => lambdas.clone(),
-        (None, Some(top)) => geometric(top, ask.ratio.unwrap_or(1e-3), ask.count),
-        (None, None) => geometric(stiff_lambda(&problem), ask.ratio.unwrap_or(1e-7), ask.count),
-    };
-    grid.sort_by(f64::total_cmp);
-    grid.dedup();
-    let settings =
-        PathSettings { solve: ready.settings.clone(), breakpoints: ask.breakpoints, lambda_max: bracket.as_ref() };
-    let mut keep = Keep { ready, scaling: scaling.as_ref(), line, models: Vec::new() };
-    let path = fedweave::path::path(&mut problem, &grid, &settings, &mut keep)?;
-    Ok(Walked { path, models: keep.models, dim: problem.dim(), lambda_max: top })
-}
-
-/// Keeps the models of every lambda.
-struct Keep<'a> {
-    ready: &'a Ready,
-    scaling: Option<&'a Scaling>,
-    line: &'a Line,
-    models: Vec<f64>,
-}
-
-impl PathWatch for Keep<'_> {
-    fn see(&mut self, k: usize, record: &Record) -> Watch {
-        self.line.see_piece(k, record)
-    }
-
-    fn keep(&mut self, _k: usize, _point: &PathPoint, solution: &Solution) {
-        self.models.extend_from_slice(self.ready.restore(self.scaling, &solution.w).as_slice());
-    }
-
-    fn models(&self, w: &Matrix) -> Option<Matrix> {
-        self.scaling.map(|scaling| self.ready.restore(Some(scaling), w))
-    }
-}
-
-fn put<'py>(py: Python<'py>, ready: &Ready, walked: &Walked) -> PyResult<Bound<'py, PyDict>> {
-    let (out, points, nodes) = (PyDict::new(py), &walked.path.points, ready.graph.nodes());
-    let column = |of: fn(&PathPoint) -> f64| PyArray1::from_iter(py, points.iter().map(of));
+fn put<'py>(py: Python<'py>, result: &PathResult) -> PyResult<Bound<'py, PyDict>> {
+    let (out, order, fit) = (PyDict::new(py), result.increasing(), PyDict::new(py));
+    let points: Vec<&PathPoint> = order.iter().map(|&k| &result.path.points[k]).collect();
+    let (nodes, dim) = (result.fit.input.names.len(), result.fit.problem.dim());
+    let column = |of: fn(&PathPoint) -> f64| PyArray1::from_iter(py, points.iter().map(|p| of(p)));
     out.set_item("lams", column(|p| p.lambda))?;
     out.set_item("objective", column(|p| p.objective))?;
     out.set_item("certified_gap", column(|p| p.certified_gap.unwrap_or(f64::NAN)))?;
     out.set_item("n_clusters", PyArray1::from_iter(py, points.iter().map(|p| p.partition.len() as i64)))?;
-    out.set_item("labels", points.iter().map(|p| labels(py, &p.partition, nodes)).collect::<Vec<_>>())?;
-    out.set_item("status", points.iter().map(|p| p.status.name()).collect::<Vec<_>>())?;
-    let models = PyArray1::from_slice(py, &walked.models).reshape([points.len(), nodes, walked.dim])?;
-    out.set_item("w", models)?;
-    out.set_item("lambda_max", walked.lambda_max)?;
-    out.set_item("stopped", walked.path.stopped.map(|status| status.to_string()))?;
+    let parts = points.iter().map(|p| labels(py, &p.partition as &Partition, nodes)).collect::<Vec<_>>();
+    out.set_item("labels", parts)?;
+    out.set_item("status", points.iter().map(|p| p.status.to_string()).collect::<Vec<_>>())?;
+    // With a common mean there is a row more.
+    let (size, step) = (nodes * dim, result.models.len() / points.len());
+    let models = order.iter().flat_map(|&k| result.models[k * step..k * step + size].iter().copied());
+    out.set_item("w", PyArray1::from_iter(py, models).reshape([points.len(), nodes, dim])?)?;
+    let errors = order.iter().map(|&k| &result.errors[k]);
+    let (train, validation): (Vec<&Errors>, Vec<Option<&Errors>>) =
+        errors.map(|e| (&e.train, e.validation.as_ref())).unzip();
+    out.set_item("train", by_node(py, &train)?)?;
+    let validation: Option<Vec<&Errors>> = validation.into_iter().collect();
+    out.set_item("validation", validation.map(|all| by_node(py, &all)).transpose()?)?;
+    out.set_item("lambda_max", result.lambda_max.as_ref().map(|b| b.above).filter(|top| *top > 0.0))?;
+    out.set_item("stopped", result.path.stopped.map(|status| status.to_string()))?;
     let bracket = |b: &Breakpoint| (b.below, b.above);
-    out.set_item("breakpoints", walked.path.breakpoints.iter().map(bracket).collect::<Vec<_>>())?;
-    put_edges(&out, &ready.graph)?;
+    out.set_item("breakpoints", result.path.breakpoints.iter().map(bracket).collect::<Vec<_>>())?;
+    out.set_item("chosen", order.iter().position(|&k| k == result.chosen))?;
+    out.set_item("chosen_because", result.why)?;
+    put_fit(&fit, &result.fit)?;
+    out.set_item("fit", fit)?;
     Ok(out)
 }

@@ -6,10 +6,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fedweave::solve::{Record, Status, Watch};
+use fedweave_run::{Observer, Stage};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -19,17 +20,20 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The line between the solver and whoever waits for it.
 pub struct Line {
     stop: AtomicBool,
-    seen: Mutex<Option<Seen>>,
-    deadline: Option<Instant>,
+    seen: Mutex<Seen>,
+    started: Instant,
     events: Sender<Event>,
 }
 
-/// What the solver said last.
-#[derive(Clone, Copy)]
+/// What the job said last.
+#[derive(Clone, Default)]
 struct Seen {
-    /// Which solve of several.
-    piece: usize,
-    record: Record,
+    /// Which stage of several, counted from 0.
+    stages: usize,
+    what: String,
+    tolerance: f64,
+    deadline: Option<Instant>,
+    record: Option<Record>,
 }
 
 /// What the calling thread is woken up for.
@@ -41,31 +45,13 @@ enum Event {
 type Question = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
 impl Line {
-    /// Called by the solver at every check.
-    pub fn see(&self, record: &Record) -> Watch {
-        self.see_piece(0, record)
-    }
-
-    /// The same, in solve number `piece`.
-    pub fn see_piece(&self, piece: usize, record: &Record) -> Watch {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(Seen { piece, record: *record });
-        if self.stopped() {
-            return Watch::Stop(Status::Interrupted);
-        }
-        match self.late() {
-            true => Watch::Stop(Status::TimeLimit),
-            false => Watch::Continue,
-        }
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Somebody pressed Ctrl-C, or Python code failed.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The time limit is over.
-    pub fn late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Has `act` done by the calling thread. `None` if it failed, or anything did before: then the work should end.
@@ -84,28 +70,67 @@ impl Line {
     }
 }
 
+impl Observer for Line {
+    fn begin(&self, stage: Stage) {
+        let mut seen = self.seen();
+        let limit = stage.seconds_max.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let stages = seen.stages + 1;
+        *seen = Seen { stages, what: stage.what, tolerance: stage.tolerance, deadline, record: None };
+    }
+
+    fn see(&self, record: &Record) -> Watch {
+        let mut seen = self.seen();
+        seen.record = Some(*record);
+        if self.stopped() {
+            return Watch::Stop(Status::Interrupted);
+        }
+        match seen.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            true => Watch::Stop(Status::TimeLimit),
+            false => Watch::Continue,
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stopped()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+}
+
 /// What the work returned, and the exception that interrupted it, if one did.
 pub struct Done<T> {
     pub value: T,
     pub interrupt: Option<PyErr>,
 }
 
-/// Does the work on `threads` threads (all cores if zero) with the interpreter free. `progress(piece, iteration, objective, error)`
-/// is called now and then.
+impl<T, E> Done<Result<T, E>> {
+    /// The value. A failure after an interrupt is the interrupt.
+    pub fn or_raise(self, raise: impl FnOnce(E) -> PyErr) -> PyResult<Done<T>> {
+        match (self.value, self.interrupt) {
+            (Ok(value), interrupt) => Ok(Done { value, interrupt }),
+            (Err(_), Some(interrupt)) => Err(interrupt),
+            (Err(error), None) => Err(raise(error)),
+        }
+    }
+}
+
+/// Does the work on `threads` threads (all cores if zero) with the interpreter free.
+/// `progress(stage, iteration, objective, error, what, tolerance)` is called now and then.
 pub fn work<T: Send>(
     py: Python<'_>,
     threads: usize,
-    seconds: Option<f64>,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Arc<Line>) -> T + Send,
 ) -> PyResult<Done<T>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("threads cannot be started: {error}")))?;
-    let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let (events, wait) = channel();
     let done = Farewell(events.clone());
-    let line = Arc::new(Line { stop: AtomicBool::new(false), seen: Mutex::new(None), deadline, events });
+    let (stop, seen) = (AtomicBool::new(false), Mutex::new(Seen::default()));
+    let line = Arc::new(Line { stop, seen, started: Instant::now(), events });
     let (line, pool, progress) = (&line, &pool, progress.as_ref());
     let (joined, interrupt) = py.detach(move || {
         std::thread::scope(|scope| {
@@ -154,11 +179,13 @@ fn attend(line: &Line, events: &Receiver<Event>, progress: Option<&Py<PyAny>>) -
 
 fn look_up(py: Python<'_>, line: &Line, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
-    let seen = *line.seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(call), Some(Seen { piece, record })) = (progress, seen) {
+    let Some(call) = progress else { return Ok(()) };
+    let Seen { stages, what, tolerance, record, .. } = line.seen().clone();
+    if let Some(record) = record {
         let scale = record.objective.abs().max(1.0);
         let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
-        call.call1(py, (piece, record.iteration, record.objective, error))?;
+        let stage = stages.saturating_sub(1);
+        call.call1(py, (stage, record.iteration, record.objective, error, what, tolerance))?;
     }
     Ok(())
 }

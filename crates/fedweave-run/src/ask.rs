@@ -19,6 +19,7 @@ use crate::request::AskRequest;
 use crate::request::ask::Learner;
 use crate::watch::Observer;
 
+pub use fits::{Blank, TaughtBy, ask_with};
 pub use summary::{summary, text};
 pub use write::write_run;
 
@@ -63,6 +64,13 @@ pub enum Taught {
     Models(ModelSpec, Task, Box<ModelFile>),
 }
 
+impl AskRequest {
+    /// True if every answer is kept where so many nodes ask.
+    fn tells(&self, askers: usize) -> bool {
+        self.tell_all || askers <= TOLD_MAX
+    }
+}
+
 /// From whom a node learnt.
 pub struct Lesson {
     /// The node.
@@ -73,12 +81,24 @@ pub struct Lesson {
     pub last: f64,
     /// Others, rounds won, sums of rewards; most rounds first.
     pub teachers: Vec<(usize, usize, f64)>,
-    /// Whose answer was taken, and the rewards of all that were asked, round by round; empty where many nodes ask.
-    pub told: Vec<(usize, Vec<(usize, f64)>)>,
+    /// Round by round; empty where many nodes ask.
+    pub told: Vec<Told>,
     /// Messages sent.
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
+}
+
+/// One round of asking.
+pub struct Told {
+    /// Whose answer was taken.
+    pub candidate: usize,
+    /// What it was worth.
+    pub reward: f64,
+    /// Loss on the own rows afterwards.
+    pub loss: f64,
+    /// All that were asked, with their rewards.
+    pub asked: Vec<(usize, f64)>,
 }
 
 /// Lets the nodes ask.
@@ -88,6 +108,35 @@ pub fn ask(request: AskRequest, input: Input, observer: &dyn Observer) -> Result
         Learner::Fits(relax) => fits::ask(&request, relax, input, observer)?,
     };
     Ok(AskResult { seconds: observer.seconds(), ..result })
+}
+
+/// Candidates that stop answering after an interrupt.
+struct Interruptible<'a, C> {
+    candidates: &'a C,
+    observer: &'a dyn Observer,
+}
+
+impl<C: Candidates> Candidates for Interruptible<'_, C> {
+    type Model = C::Model;
+
+    fn nodes(&self) -> usize {
+        self.candidates.nodes()
+    }
+
+    fn answer(&self, candidate: usize, model: &C::Model, out: &mut C::Model) -> fedweave::Result<()> {
+        match self.observer.interrupted() {
+            true => Err(fedweave::Error::Method { method: "asking", needs: "to be left alone; it was interrupted" }),
+            false => self.candidates.answer(candidate, model, out),
+        }
+    }
+
+    fn own_loss(&self, own: usize, model: &C::Model) -> f64 {
+        self.candidates.own_loss(own, model)
+    }
+
+    fn message(&self, model: &C::Model) -> (usize, usize) {
+        self.candidates.message(model)
+    }
 }
 
 /// Who asks, and how many others; `notices` gets what the reader must know.
@@ -121,25 +170,30 @@ fn askers(request: &AskRequest, input: &Input, notices: &mut Vec<String>) -> Res
     Ok((askers, asking))
 }
 
-/// Lets node `own` ask.
+/// Lets node `own` ask; `tell` keeps every answer.
 fn lesson<C: Candidates>(
     candidates: &C,
     own: usize,
     start: C::Model,
     asking: &Asking,
-    askers: usize,
+    tell: bool,
+    observer: &dyn Observer,
 ) -> fedweave::Result<(C::Model, Lesson)> {
     let first = candidates.own_loss(own, &start);
-    let learnt = learn(candidates, own, start, asking, |_, _| ())?;
+    let learnt = learn(&Interruptible { candidates, observer }, own, start, asking, |_, _| ())?;
+    let told = learnt.choices.iter().zip(&learnt.rewards);
+    let told = told.map(|(c, asked)| Told {
+        candidate: c.candidate,
+        reward: c.reward,
+        loss: c.loss,
+        asked: asked.clone(),
+    });
     let lesson = Lesson {
         node: own,
         first,
         last: learnt.choices.last().map_or(first, |c| c.loss),
         teachers: learnt.teachers(),
-        told: match askers <= TOLD_MAX {
-            true => learnt.choices.iter().map(|c| c.candidate).zip(learnt.rewards).collect(),
-            false => Vec::new(),
-        },
+        told: if tell { told.collect() } else { Vec::new() },
         messages: learnt.traffic.messages(),
         bytes: learnt.traffic.bytes(),
     };

@@ -1,7 +1,7 @@
 //! What can be wrong with the data, while their places in the file are known.
 
 use fedweave::Dataset;
-use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::loss::{Loss, LossOptions, LossSpec};
 use fedweave::solve::nodes_without_minimiser;
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave_io::Input;
@@ -10,14 +10,30 @@ use crate::error::{Error, Result, refuse, require};
 use crate::request::model::ModelChoice;
 use crate::training::TrainingRows;
 
+/// All rows, and their loss: what was built to check them need not be built again.
+pub struct Checked {
+    /// The rows.
+    pub rows: TrainingRows,
+    /// Their loss.
+    pub loss: Box<dyn Loss>,
+}
+
 /// Refuses data that the request cannot be carried out with.
-pub fn check(model: &ModelChoice, input: &Input, loss: &LossSpec) -> Result<()> {
+pub fn check(model: &ModelChoice, input: &Input, loss: &LossSpec) -> Result<Checked> {
     if model.strict {
         refuse_lonely_nodes(input)?;
     }
     model.penalty(input)?;
-    let scaled = TrainingRows::new(model, input.data.clone()).scaled;
-    loss.build(scaled, &model.options).map_err(|error| with_place(error, input))?;
+    let rows = TrainingRows::new(model, input.data.clone());
+    let built = loss.build(rows.scaled.clone(), &model.options).map_err(|error| with_place(error, input))?;
+    if input.is_of_files() {
+        refuse_taken_names(input)?;
+    }
+    Ok(Checked { rows, loss: built })
+}
+
+/// Names of features that the files of a run need themselves.
+fn refuse_taken_names(input: &Input) -> Result<()> {
     let mut names: Vec<&str> = input.features.iter().map(String::as_str).chain(["node"]).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {

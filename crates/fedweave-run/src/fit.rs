@@ -7,6 +7,8 @@ mod summary;
 mod text;
 mod write;
 
+use std::sync::OnceLock;
+
 use fedweave::Dataset;
 use fedweave::cluster::{Clusters, clusters};
 use fedweave::loss::{Loss, LossSpec};
@@ -18,7 +20,7 @@ use fedweave::split::Part;
 use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, fingerprint};
 
-use crate::checks::{check, hold_out, refuse_runaway};
+use crate::checks::{Checked, check, hold_out, refuse_runaway};
 use crate::error::{Place, Result, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::predictor::accuracy;
@@ -63,12 +65,18 @@ pub struct FitResult {
     pub hub: Option<Vec<f64>>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
+    /// Errors on the rows trained with, once somebody asked.
+    pub(crate) errors: OnceLock<Errors>,
 }
 
 impl FitResult {
     /// Errors on the rows trained with.
-    pub fn train(&self) -> Result<Errors> {
-        self.training.errors(&self.loss, &self.solution.w, &self.parameters)
+    pub fn train(&self) -> Result<&Errors> {
+        if let Some(errors) = self.errors.get() {
+            return Ok(errors);
+        }
+        let errors = self.training.errors(&self.loss, &self.solution.w, &self.parameters)?;
+        Ok(self.errors.get_or_init(|| errors))
     }
 
     /// Share of training rows a classifier gets right.
@@ -112,7 +120,7 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
         return learnt::fit(request, input, observer);
     }
     let loss = request.model.loss(&input)?;
-    check(&request.model, &input, &loss)?;
+    let checked = check(&request.model, &input, &loss)?;
     let options = &request.model.options;
     // Before lambda is known: any positive one couples the same nodes.
     let first = request.lambda.fixed.unwrap_or(1.0);
@@ -124,13 +132,15 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
     let mut strength = strength(&request, &input, &loss, observer)?;
     let lambda = strength.lambda;
     // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
-    let train = match (&strength.held_out, &strength.tuning) {
-        (Some(held), None) => input.data.select(&held.split.mask(Part::Train)),
-        _ => input.data.clone(),
+    let Checked { rows: training, loss: built } = match (&strength.held_out, &strength.tuning) {
+        (Some(held), None) => {
+            let rows = TrainingRows::new(&request.model, input.data.select(&held.split.mask(Part::Train)));
+            Checked { loss: loss.build(rows.scaled.clone(), options)?, rows }
+        }
+        _ => checked,
     };
-    let training = TrainingRows::new(&request.model, train);
     refuse_runaway(&request.model, &input, &loss, &training.scaled, lambda, options)?;
-    let problem = build(&request, &input, &loss, training.scaled.clone(), lambda)?;
+    let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
     let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
     let solved = run_solver(&request, &problem, start, observer)?;
     if let (Some(held), Some(rows)) = (&mut strength.held_out, strength.to_judge.take()) {
@@ -259,6 +269,22 @@ pub fn finish(
         tuning: None,
         hub,
         learnt: None,
+        errors: OnceLock::new(),
+    }
+}
+
+/// The problem of a request on rows whose loss was built already.
+pub(crate) fn build_on(
+    request: &FitRequest,
+    input: &Input,
+    loss: &LossSpec,
+    rows: &TrainingRows,
+    built: Box<dyn Loss>,
+    lambda: f64,
+) -> Result<Problem> {
+    match request.hub {
+        Some(_) => build(request, input, loss, rows.scaled.clone(), lambda),
+        None => Ok(Problem::build(input.graph.clone(), built, request.model.penalty(input)?, lambda)?),
     }
 }
 

@@ -9,13 +9,19 @@ use fedweave::scaling::Scaling;
 use fedweave::solve::{Record, Settings};
 use fedweave::split::{Part, Split};
 use fedweave::tune::{Errors, Tuning, lambda_grid, tune_rows};
-use fedweave::{Dataset, baseline};
+use fedweave::{Dataset, Problem, baseline};
 use fedweave_io::Input;
 
 use crate::error::Result;
 use crate::fit::build;
 use crate::request::FitRequest;
 use crate::watch::{Observer, Stage, time_left};
+
+/// A grid of lambda for a problem: from one model per component to nearly independent ones.
+pub fn grid_of(request: &FitRequest, problem: &mut Problem, observer: &dyn Observer) -> Result<Vec<f64>> {
+    observer.begin(Stage { seconds_max: time_left(request.time_limit, observer), ..Stage::new("grid", 1e-3) });
+    Ok(lambda_grid(problem, &mut |record| observer.see(record))?)
+}
 
 /// How models that never saw the held-out rows do on them.
 pub struct HeldOutErrors {
@@ -72,10 +78,7 @@ impl<'a> HeldOutRows<'a> {
         let grid = match (choice.fixed, &choice.grid) {
             (Some(lambda), _) => vec![lambda],
             (None, Some(grid)) => grid.clone(),
-            (None, None) => {
-                observer.begin(Stage { seconds_max: left(), ..Stage::new("grid", 1e-3) });
-                lambda_grid(&mut problem, &mut |record| observer.see(record))?
-            }
+            (None, None) => grid_of(request, &mut problem, observer)?,
         };
         // A grid that nobody asked for may grow.
         let open = choice.fixed.is_none() && choice.grid.is_none();

@@ -16,9 +16,9 @@ use fedweave::split::{Part, Split};
 use fedweave::tune::{Errors, stiff_lambda};
 use fedweave_io::Input;
 
-use crate::checks::{check, hold_out, refuse_runaway};
+use crate::checks::{Checked, check, hold_out, refuse_runaway};
 use crate::error::{Result, require};
-use crate::fit::{FitResult, Solved, build, finish};
+use crate::fit::{FitResult, Solved, build_on, finish};
 use crate::held_out::HeldOutRows;
 use crate::request::{FitRequest, PathRequest};
 use crate::training::TrainingRows;
@@ -28,7 +28,7 @@ use walk::{Walk, Walked};
 
 pub use summary::summary;
 pub use text::text;
-pub use write::write_run;
+pub use write::{path_report, write_run};
 
 /// Relative width to which lambda_max and the ends of recovery intervals are bracketed.
 const WIDTH: f64 = 1e-3;
@@ -98,7 +98,7 @@ pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> R
     let walked = walk_grid(&request, &mut setup, &grid, bracket.as_ref(), held.as_ref(), observer)?;
     let seconds = observer.seconds() - began;
     let Walked { path, errors, models, last: Some((at, last)) } = walked else { return Ok(None) };
-    let (chosen, why) = choose(&path, &errors, fit.lambda.rule, input.names.len());
+    let (chosen, why) = choose(&path, &errors, fit.lambda.rule, request.clusters, input.names.len());
     // A path that was broken off shows the models it has.
     let (chosen, why) = if path.stopped.is_some() { (at, "the last value solved") } else { (chosen, why) };
     let point = &path.points[chosen];
@@ -147,17 +147,20 @@ fn walk_grid(
 fn setup(request: &PathRequest, input: &Input) -> Result<Setup> {
     let fit = &request.fit;
     let loss = fit.model.loss(input)?;
-    check(&fit.model, input, &loss)?;
+    let checked = check(&fit.model, input, &loss)?;
     let given = request.partition.as_ref().map(|choice| partition::partition(choice, input)).transpose()?;
     let spec = fit.held_out.spec.as_ref();
     let split = spec.map(|spec| hold_out(input, spec, "leave out --validation")).transpose()?;
-    let rows = match &split {
-        Some(split) => input.data.select(&split.mask(Part::Train)),
-        None => input.data.clone(),
+    let options = &fit.model.options;
+    let Checked { rows: training, loss: built } = match &split {
+        Some(split) => {
+            let rows = TrainingRows::new(&fit.model, input.data.select(&split.mask(Part::Train)));
+            Checked { loss: loss.build(rows.scaled.clone(), options)?, rows }
+        }
+        None => checked,
     };
-    let training = TrainingRows::new(&fit.model, rows);
-    refuse_runaway(&fit.model, input, &loss, &training.scaled, 1.0, &fit.model.options)?;
-    let problem = build(fit, input, &loss, training.scaled.clone(), 1.0)?;
+    refuse_runaway(&fit.model, input, &loss, &training.scaled, 1.0, options)?;
+    let problem = build_on(fit, input, &loss, &training, built, 1.0)?;
     Ok(Setup { loss, split, training, problem, given })
 }
 

@@ -3,13 +3,16 @@
 mod choose;
 mod public;
 mod report;
+mod source;
 mod specs;
 mod summary;
 mod write;
 
+use std::sync::{Mutex, PoisonError};
+
 use fedweave::Dataset;
 use fedweave::compare::trial_rows;
-use fedweave::model::relax::{Discrepancy, PublicRows, Relax, RelaxOptions};
+use fedweave::model::relax::{Discrepancy, PublicRows, Relax, RelaxOptions, seed_of};
 use fedweave::model::{ModelSpec, Task};
 use fedweave::scaling::Scaling;
 use fedweave::split::{Part, Split};
@@ -23,8 +26,10 @@ use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::request::RelaxRequest;
 use crate::watch::Observer;
-use choose::Chosen;
+use source::Specs;
 
+pub use choose::Chosen;
+pub use source::{ModelSource, When};
 pub use specs::specs;
 pub use summary::{error_name, summary, text};
 pub use write::write_run;
@@ -55,8 +60,55 @@ pub struct RelaxResult {
     pub train: Errors,
     /// Errors on held-out rows.
     pub held_out: Option<HeldOutErrors>,
+    /// How it ended.
+    pub status: RelaxStatus,
     /// Seconds of all of it.
     pub seconds: f64,
+}
+
+/// A finished fit of models that somebody else keeps.
+pub struct Relaxed {
+    /// Where public rows come from.
+    pub public: String,
+    /// Of features, before a model sees them.
+    pub scaling: Option<Scaling>,
+    /// The strength of the coupling.
+    pub lambda: f64,
+    /// Values of lambda that were tried.
+    pub chosen: Option<Chosen>,
+    /// Number of rows trained with.
+    pub rows_trained: usize,
+    /// Round by round; never empty.
+    pub history: Vec<RelaxRound>,
+    /// Errors on training rows.
+    pub train: Errors,
+    /// Errors on held-out rows.
+    pub held_out: Option<HeldOutErrors>,
+    /// How it ended.
+    pub status: RelaxStatus,
+    /// Seconds of all of it.
+    pub seconds: f64,
+}
+
+/// How a fit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelaxStatus {
+    /// After all rounds.
+    Done,
+    /// The time was over.
+    TimeLimit,
+    /// Somebody wanted it to end. Some models are of the last round, some of the one before.
+    Interrupted,
+}
+
+impl std::fmt::Display for RelaxStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            RelaxStatus::Done => "done",
+            RelaxStatus::TimeLimit => "time-limit",
+            RelaxStatus::Interrupted => "interrupted",
+        })
+    }
 }
 
 /// One round.
@@ -75,6 +127,20 @@ pub struct RelaxRound {
     pub bytes: u64,
 }
 
+impl RelaxRound {
+    /// A round of which nothing is measured but what was sent.
+    fn unseen(relax: &Relax) -> Self {
+        RelaxRound {
+            number: relax.rounds(),
+            objective: f64::NAN,
+            train: None,
+            validation: None,
+            messages: relax.traffic().messages(),
+            bytes: relax.traffic().bytes(),
+        }
+    }
+}
+
 impl RelaxResult {
     /// The state after the last round.
     pub fn last(&self) -> &RelaxRound {
@@ -84,16 +150,47 @@ impl RelaxResult {
 
 /// Chooses lambda if asked to, and fits.
 pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Result<RelaxResult> {
-    if request.strict {
-        refuse_lonely_nodes(&input)?;
-    }
     let task = task(&request, &input)?;
-    let specs = specs(&request, &input, task)?;
+    let source = Specs { specs: specs(&request, &input, task)?, fitted: Mutex::default() };
+    let Relaxed { lambda, chosen, rows_trained, history, train, held_out, public, scaling, status, seconds } =
+        relax_with(&request, &input, task, &source, observer)?;
+    let Specs { specs, fitted } = source;
+    let fitted = fitted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let nodes = specs.iter().zip(fitted).enumerate().map(|(i, (spec, fitted))| (i, spec.clone(), fitted));
+    Ok(RelaxResult {
+        models: model_file(nodes, &input, task, scaling),
+        status,
+        task,
+        specs,
+        public,
+        lambda,
+        chosen,
+        rows_trained,
+        history,
+        train,
+        held_out,
+        seconds,
+        request,
+        input,
+    })
+}
+
+/// The same with models of any origin, which `source` makes and keeps.
+pub fn relax_with(
+    request: &RelaxRequest,
+    input: &Input,
+    task: Task,
+    source: &dyn ModelSource,
+    observer: &dyn Observer,
+) -> Result<Relaxed> {
+    if request.strict {
+        refuse_lonely_nodes(input)?;
+    }
     let spec = request.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(&input, spec, "give --lambda")).transpose()?;
-    let apart = split.as_ref().map(|split| Apart::new(&input, split));
+    let split = spec.map(|spec| hold_out(input, spec, "give --lambda")).transpose()?;
+    let apart = split.as_ref().map(|split| Apart::new(input, split));
     let chosen = match (&apart, request.lambda) {
-        (Some(apart), None) => Some(choose::choose(&request, &input, task, &specs, apart, observer)?),
+        (Some(apart), None) => Some(choose::choose(request, input, task, source, apart, observer)?),
         _ => None,
     };
     let lambda = request.lambda.or(chosen.as_ref().map(Chosen::lambda)).unwrap_or(0.0);
@@ -102,42 +199,39 @@ pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Re
         (Some(apart), None) => apart.rows.clone(),
         _ => input.data.clone(),
     };
-    let training = ModelRows::new(&request, &input, rows)?;
+    let training = ModelRows::new(request, input, rows)?;
     let judge = apart.as_ref().filter(|_| chosen.is_none()).map(|t| t.validation(&training));
-    let mut relax = training.start(&request, &input, task, &specs, lambda)?;
-    let local = judge.as_ref().map(|rows| errors(&relax, rows, task, &input)).transpose()?;
-    let mut history = vec![training.look(&relax, judge.as_ref(), task, &input)?];
-    for round in 0..request.rounds {
-        observer.advance("rounds", round, request.rounds);
-        relax.round().map_err(|e| named(e, &input))?;
-        history.push(training.look(&relax, judge.as_ref(), task, &input)?);
-    }
+    let mut relax = training.start(request, input, task, source, lambda)?;
+    source.keep(When::Alone, &relax).map_err(|e| named(e, input))?;
+    let local = judge.as_ref().map(|rows| errors(&relax, rows, task, input)).transpose()?;
+    let (history, status) = training.rounds(request, &mut relax, judge.as_ref(), input, observer)?;
     let held_out = match (split, &chosen, local) {
         (Some(split), Some(chosen), _) => {
             let (validation, local) = (chosen.networked().clone(), chosen.local().clone());
             Some(HeldOutErrors { split, validation, local, global: None })
         }
         (Some(split), None, Some(local)) => {
-            let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, &input)?;
+            let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, input)?;
             Some(HeldOutErrors { split, validation, local, global: None })
         }
         _ => None,
     };
-    let fitted = specs.iter().enumerate().map(|(i, spec)| (i, spec.clone(), relax.model(i).fitted()));
-    Ok(RelaxResult {
-        train: errors(&relax, &training.scaled, task, &input)?,
+    source.keep(When::AtTheEnd, &relax).map_err(|e| named(e, input))?;
+    let train = match request.track {
+        true => errors(&relax, &training.scaled, task, input)?,
+        false => Errors { by_node: vec![None; input.names.len()] },
+    };
+    Ok(Relaxed {
         rows_trained: training.scaled.len(),
-        models: model_file(fitted, &input, task, training.scaling.clone()),
-        public: training.source.clone(),
+        public: training.source,
+        scaling: training.scaling,
         seconds: observer.seconds(),
-        task,
+        train,
         lambda,
         chosen,
         history,
         held_out,
-        specs,
-        request,
-        input,
+        status,
     })
 }
 
@@ -197,11 +291,46 @@ impl ModelRows {
         request: &RelaxRequest,
         input: &'g Input,
         task: Task,
-        specs: &[ModelSpec],
+        source: &dyn ModelSource,
         lambda: f64,
     ) -> Result<Relax<'g>> {
         let options = RelaxOptions { lambda, ..request.options };
-        Relax::new(&input.graph, &self.scaled, task, specs, self.public.clone(), options).map_err(|e| named(e, input))
+        let build = |node: usize| {
+            let model = source.build(node, task, seed_of(options.seed, node));
+            model.map_err(|source| fedweave::Error::Spec { node, source })
+        };
+        let models = (0..input.names.len()).map(build).collect::<fedweave::Result<_>>();
+        let relax = models.and_then(|models| {
+            Relax::with_models(&input.graph, &self.scaled, task, models, self.public.clone(), options)
+        });
+        relax.map_err(|e| named(e, input))
+    }
+
+    /// All rounds, or as many as there is time for.
+    fn rounds(
+        &self,
+        request: &RelaxRequest,
+        relax: &mut Relax,
+        judge: Option<&Dataset>,
+        input: &Input,
+        observer: &dyn Observer,
+    ) -> Result<(Vec<RelaxRound>, RelaxStatus)> {
+        let look = |relax: &Relax| match request.track {
+            true => self.look(relax, judge, relax.task(), input),
+            false => Ok(RelaxRound::unseen(relax)),
+        };
+        let mut history = vec![look(relax)?];
+        for round in 0..request.rounds {
+            observer.advance("rounds", round, request.rounds);
+            if request.time_limit.is_some_and(|limit| observer.seconds() >= limit) {
+                return Ok((history, RelaxStatus::TimeLimit));
+            }
+            match relax.round().map_err(|e| named(e, input)).and_then(|()| look(relax)) {
+                _ if observer.interrupted() => return Ok((history, RelaxStatus::Interrupted)),
+                seen => history.push(seen?),
+            }
+        }
+        Ok((history, RelaxStatus::Done))
     }
 
     /// How it stands.

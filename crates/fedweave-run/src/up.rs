@@ -18,7 +18,7 @@ use crate::error::{Error, Result, refuse, require};
 use crate::fit::{FitResult, Solved, build, finish};
 use crate::model_file::model_file;
 use crate::predictor::named;
-use crate::relax::{ModelRows, RelaxResult, errors, specs, task};
+use crate::relax::{ModelRows, RelaxResult, RelaxStatus, errors, specs, task};
 use crate::request::RelaxRequest;
 use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
@@ -180,6 +180,7 @@ impl FederatedModels {
         let models = model_file(fitted, &input, task, training.scaling.clone());
         drop(relax);
         Ok(RelaxResult {
+            status: RelaxStatus::Done,
             rows_trained: training.scaled.len(),
             public: training.source,
             history: vec![last],

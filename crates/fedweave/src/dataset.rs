@@ -1,18 +1,19 @@
 //! All local datasets in one arena: the rows of node `i` are contiguous, `offsets[i]..offsets[i + 1]`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::loss::NodeWeight;
 use crate::matrix::Matrix;
 
-/// The local datasets of all nodes. A node may have no rows.
+/// The local datasets of all nodes. A node may have no rows. Copies share their numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    offsets: Vec<usize>,
-    x: Matrix,
-    y: Vec<f64>,
-    weight: Vec<f64>,
+    offsets: Arc<Vec<usize>>,
+    x: Arc<Matrix>,
+    y: Arc<Vec<f64>>,
+    weight: Arc<Vec<f64>>,
 }
 
 impl Dataset {
@@ -28,9 +29,13 @@ impl Dataset {
         if offsets.first() != Some(&0) || offsets.windows(2).any(|w| w[0] > w[1]) {
             return Err(Error::Size { what: "row offsets in order", expected: rows, found: 0 });
         }
-        let data = Dataset { offsets, x, y, weight };
+        let data = Dataset::of(offsets, x, y, weight);
         data.check_finite()?;
         Ok(data)
+    }
+
+    fn of(offsets: Vec<usize>, x: Matrix, y: Vec<f64>, weight: Vec<f64>) -> Self {
+        Dataset { offsets: Arc::new(offsets), x: Arc::new(x), y: Arc::new(y), weight: Arc::new(weight) }
     }
 
     /// Groups rows by node, keeping their order inside each node. Also returns, for every row of the
@@ -128,13 +133,13 @@ impl Dataset {
             }
             offsets.push(y.len());
         }
-        Dataset { offsets, x: Matrix::from_rows(self.dim(), x), y, weight }
+        Dataset::of(offsets, Matrix::from_rows(self.dim(), x), y, weight)
     }
 
     /// The dataset with entry `x` of feature `j` replaced by `f(j, x)`.
     pub fn map_features(&self, f: impl Fn(usize, f64) -> f64) -> Dataset {
         let mut mapped = self.clone();
-        for row in mapped.x.as_mut_slice().chunks_exact_mut(self.dim()) {
+        for row in Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()) {
             row.iter_mut().enumerate().for_each(|(j, x)| *x = f(j, *x));
         }
         mapped
@@ -142,13 +147,13 @@ impl Dataset {
 
     /// The dataset with `by(row)` added to the labels.
     pub fn shift_labels(mut self, by: impl Fn(usize) -> f64) -> Dataset {
-        self.y.iter_mut().enumerate().for_each(|(row, y)| *y += by(row));
+        Arc::make_mut(&mut self.y).iter_mut().enumerate().for_each(|(row, y)| *y += by(row));
         self
     }
 
     /// The dataset with every label replaced by `f` of it.
     pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
-        self.y.iter_mut().for_each(|y| *y = f(*y));
+        Arc::make_mut(&mut self.y).iter_mut().for_each(|y| *y = f(*y));
         self
     }
 
@@ -168,7 +173,7 @@ impl Dataset {
     /// The dataset with these features only.
     pub fn columns(&self, columns: &[usize]) -> Dataset {
         let x = (0..self.len()).flat_map(|r| columns.iter().map(move |&j| self.x(r)[j])).collect();
-        Dataset { x: Matrix::from_rows(columns.len(), x), ..self.clone() }
+        Dataset { x: Arc::new(Matrix::from_rows(columns.len(), x)), ..self.clone() }
     }
 
     fn check_finite(&self) -> Result<()> {

@@ -59,11 +59,16 @@ class LocalLoss:
         intercept = bool(fit_intercept) and loss != "point"
         task = Task(
             Rows(x, labels, weights, np.zeros(len(x), dtype=np.int64), 1, none, none, np.zeros(0), intercept),
-            loss=one_of("loss", loss, LOSSES),
-            huber_delta=number("huber_delta", huber_delta, 0.0, strict=True),
-            quantile=number("quantile", quantile, 0.0, strict=True),
-            classes=int(number("classes", classes, 0)),
-            ridge=number("ridge", ridge, 0.0),
+            ["0"],
+            [f"x{j}" for j in range(x.shape[1])],
+            {
+                "loss": one_of("loss", loss, LOSSES),
+                "huber-delta": number("huber_delta", huber_delta, 0.0, strict=True),
+                "quantile": number("quantile", quantile, 0.0, strict=True),
+                "ridge": number("ridge", ridge, 0.0),
+                "lambda": 0.0,
+            },
+            classes=[str(k) for k in range(int(number("classes", classes, 0)))],
         )
         self.engine = _engine.LocalLoss(task)
         self.dim = self.engine.dim

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from .. import _engine
 from .._checks import number, one_of
-from .._graphs import edges_of, knn
-from .._network import Network, _ends, _places, network
+from .._graphs import knn
+from .._network import Network, _places, network, without_rows
 from .._task import PENALTIES, Rows, Task
 from ..errors import GraphError, ParameterError
 
@@ -40,7 +40,8 @@ class ServerNetwork:
         """The edges, for models of `dim` parameters."""
         net, none = self._net, np.zeros(0, dtype=np.int64)
         rows = Rows(np.zeros((0, dim)), None, None, none, len(net.names), net.heads, net.tails, net.weights)
-        task = Task(rows, penalty=self.penalty, penalty_matrix=self.matrix, lam=self.lam)
+        features, settings = [f"x{j}" for j in range(dim)], {"penalty": self.penalty, "lambda": self.lam}
+        task = Task(rows, net.names, features, settings, penalty_matrix=self.matrix)
         return Coupling(_engine.Coupling(task), len(net.names), dim, self.lam, self.penalty)
 
 
@@ -49,12 +50,9 @@ def _without_rows(graph: Any) -> Network:
     if isinstance(graph, knn):
         if graph.columns:
             raise GraphError("knn: the server has no rows to find positions in; give by={node: position}")
-        names = _places(graph)
-        return network(graph, names, len(names), {})
-    edges = edges_of(graph)
-    names = sorted(edges.names)
-    ends = _ends(edges, {name: i for i, name in enumerate(names)})
-    return Network(names, np.zeros(0, dtype=np.int64), *ends, edges.weights)
+        nodes = _places(graph).ids
+        return network(graph, nodes, len(nodes), {})
+    return without_rows(graph)
 
 
 class Coupling:

@@ -23,18 +23,21 @@ pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer
     let (askers, asking) = askers(request, &input, &mut notices)?;
     let (model, options) = (&fit.model, &fit.model.options);
     let loss = model.loss(&input)?;
-    check(model, &input, &loss)?;
+    let checked = check(model, &input, &loss)?;
     let spec = fit.held_out.spec.as_ref();
     let split = spec.map(|spec| hold_out(&input, spec, "leave out --validation")).transpose()?;
-    let rows = split.as_ref().map_or_else(|| input.data.clone(), |s| input.data.select(&s.mask(Part::Train)));
-    let training = TrainingRows::new(model, rows);
+    let training = match &split {
+        Some(split) => TrainingRows::new(model, input.data.select(&split.mask(Part::Train))),
+        None => checked.rows,
+    };
     if split.is_some() {
         // Local-only models, to compare with, must exist.
         refuse_runaway(model, &input, &loss, &training.scaled, 0.0, options)?;
     }
     let losses = loss.build(training.scaled.clone(), options)?;
     let eta = request.eta.map_or_else(|| safe_step(&*losses), Ok)?;
-    let (w, lessons) = learn_all(&*losses, eta, &asking, &askers, &input, observer)?;
+    let tell = request.tells(askers.len());
+    let (w, lessons) = learn_all(&*losses, eta, &asking, &askers, tell, &input, observer)?;
     let parameters = training.restore(&loss, &w);
     let only = |errors: Errors| only(errors, &askers);
     let held_out = match split {
@@ -69,12 +72,13 @@ fn learn_all(
     eta: f64,
     asking: &Asking,
     askers: &[usize],
+    tell: bool,
     input: &Input,
     observer: &dyn Observer,
 ) -> Result<(Matrix, Vec<Lesson>)> {
     let (candidates, done) = (GradientStep::new(losses, eta)?, AtomicUsize::new(0));
     let learn = |&own: &usize| {
-        let learnt = lesson(&candidates, own, vec![0.0; losses.dim()], asking, askers.len());
+        let learnt = lesson(&candidates, own, vec![0.0; losses.dim()], asking, tell, observer);
         observer.advance("asking", done.fetch_add(1, Ordering::Relaxed) + 1, askers.len());
         learnt
     };

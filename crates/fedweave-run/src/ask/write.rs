@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fedweave_io::RunWriter;
 
 use super::report::report_of;
-use super::{AskResult, Lesson, Taught, summary};
+use super::{AskResult, Lesson, Taught, Told, summary};
 use crate::error::Result;
 use crate::predictor::{encoding_of, encoding_of_models, parameter_names};
 use crate::run_dir::{
@@ -59,7 +59,7 @@ fn write_lessons(ask: &AskResult, writer: &RunWriter) -> Result<()> {
         return Ok(());
     }
     let round = |l: &Lesson, k: usize| {
-        let (chosen, asked) = &l.told[k];
+        let Told { candidate: chosen, asked, .. } = &l.told[k];
         let row = |(c, reward): &(usize, f64)| {
             let taken = if c == chosen { "1" } else { "0" };
             [name(l.node), (k + 1).to_string(), name(*c), reward.to_string(), taken.into()]

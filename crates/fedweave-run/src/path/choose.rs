@@ -5,9 +5,19 @@ use fedweave::tune::{Errors, Rule};
 
 use super::PointErrors;
 
-/// The value with the smallest held-out error (or the largest not clearly worse); without held-out rows the middle of the longest
-/// stretch of lambda, on a logarithmic scale, with the same clusters, neither one model nor one per node.
-pub(super) fn choose(path: &Path, errors: &[PointErrors], rule: Rule, nodes: usize) -> (usize, &'static str) {
+/// The value with the number of clusters asked for; that with the smallest held-out error (or the largest not clearly worse);
+/// without held-out rows the middle of the longest stretch of lambda, on a logarithmic scale, with the same clusters, neither one
+/// model nor one per node.
+pub(super) fn choose(
+    path: &Path,
+    errors: &[PointErrors],
+    rule: Rule,
+    clusters: Option<usize>,
+    nodes: usize,
+) -> (usize, &'static str) {
+    if let Some(count) = clusters {
+        return nearest_count(path, count);
+    }
     let mean = |k: usize| errors[k].validation.as_ref().and_then(Errors::mean).unwrap_or(f64::INFINITY);
     let lambda = |k: usize| path.points[k].lambda;
     let all = 0..path.points.len();
@@ -29,6 +39,14 @@ pub(super) fn choose(path: &Path, errors: &[PointErrors], rule: Rule, nodes: usi
         };
     }
     longest_stretch(path, nodes)
+}
+
+/// The middle of the values whose number of clusters comes nearest.
+fn nearest_count(path: &Path, count: usize) -> (usize, &'static str) {
+    let distance = |k: usize| path.points[k].partition.len().abs_diff(count);
+    let least = (0..path.points.len()).map(distance).min().unwrap_or(0);
+    let best: Vec<usize> = (0..path.points.len()).filter(|&k| distance(k) == least).collect();
+    (best[best.len() / 2], "middle of the values with as many clusters as asked for, or as nearly as possible")
 }
 
 /// The middle of the longest stretch of lambda with the same clusters.

@@ -1,10 +1,10 @@
 //! Choosing lambda on held-out rows.
 
-use fedweave::model::{ModelSpec, Task};
+use fedweave::model::Task;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
 
-use super::{Apart, ModelRows, errors};
+use super::{Apart, ModelRows, ModelSource, errors};
 use crate::error::Result;
 use crate::predictor::named;
 use crate::request::RelaxRequest;
@@ -40,7 +40,7 @@ pub(super) fn choose(
     request: &RelaxRequest,
     input: &Input,
     task: Task,
-    specs: &[ModelSpec],
+    source: &dyn ModelSource,
     apart: &Apart,
     observer: &dyn Observer,
 ) -> Result<Chosen> {
@@ -57,7 +57,7 @@ pub(super) fn choose(
     let mut local = None;
     for (k, &lambda) in grid.iter().enumerate() {
         observer.advance("lambda", k, grid.len());
-        let mut relax = training.start(request, input, task, specs, lambda)?;
+        let mut relax = training.start(request, input, task, source, lambda)?;
         if local.is_none() {
             local = Some(errors(&relax, &held, task, input)?);
         }

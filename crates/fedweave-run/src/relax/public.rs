@@ -21,11 +21,26 @@ pub(super) fn rows(
 ) -> Result<(Vec<PublicRows>, String)> {
     match &request.public {
         PublicChoice::File(path) => of_file(path, input, scaling),
+        PublicChoice::Given(given) => of_memory(given, scaling),
         PublicChoice::Drawn(source, count) => {
             let rows = sample_public(train, *source, *count, request.options.seed)?;
             Ok((rows, source.describe(train, *count)))
         }
     }
+}
+
+/// One set for all nodes, or one for each.
+fn of_memory(given: &[Matrix], scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {
+    let count: usize = given.iter().map(Matrix::rows).sum();
+    let whose = if given.len() == 1 { "the same for all nodes" } else { "each of its node" };
+    let scaled = |x: &Matrix| {
+        let mut x = x.clone();
+        if let Some(scaling) = scaling.filter(|s| s.dim() == x.cols()) {
+            scaling.apply_rows(&mut x);
+        }
+        PublicRows::new(x)
+    };
+    Ok((given.iter().map(scaled).collect::<fedweave::Result<_>>()?, format!("{count} public rows, {whose}")))
 }
 
 fn of_file(path: &Path, input: &Input, scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {

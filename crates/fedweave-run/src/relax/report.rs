@@ -5,7 +5,7 @@ use fedweave_report as report;
 use fedweave_report::{MethodKind, Report};
 
 use super::summary::{Gain, error_name, gains};
-use super::{RelaxResult, RelaxRound};
+use super::{RelaxResult, RelaxRound, RelaxStatus};
 use crate::drawing::{blank, draw};
 use crate::wording::notices;
 
@@ -64,7 +64,11 @@ fn what(fit: &RelaxResult) -> report::What {
 fn outcome(fit: &RelaxResult) -> report::Outcome {
     let (last, held) = (fit.last(), fit.held_out.as_ref());
     report::Outcome {
-        status: report::Status::Finished,
+        status: match fit.status {
+            RelaxStatus::Done => report::Status::Finished,
+            RelaxStatus::TimeLimit => report::Status::TimeLimit,
+            RelaxStatus::Interrupted => report::Status::Interrupted,
+        },
         objective: last.objective,
         certified_gap: None,
         kkt_residual: None,

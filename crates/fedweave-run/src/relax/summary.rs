@@ -57,7 +57,7 @@ pub fn summary(fit: &RelaxResult) -> Value {
         })
         .collect();
     json!({
-        "status": "done",
+        "status": fit.status.to_string(),
         "solver": "fedrelax on predictions",
         "task": fit.task.name(),
         "nodes": fit.input.names.len(),

@@ -1,13 +1,14 @@
 //! Without a graph: nodes ask others, drawn at random, and learn from those whose answers help.
 
 use fedweave::loss::Family;
+use fedweave::matrix::Matrix;
 use fedweave_io::InputSpec;
 
 use super::fit::FitRequest;
 use super::held_out::HeldOutChoice;
-use super::keys::{Job, Key};
+use super::keys::Job;
 use super::relax::{RelaxRequest, not_with_models};
-use super::settings::Settings;
+use super::settings::{Reader, Settings};
 use super::{Naming, Output, unread};
 use crate::error::{Result, require};
 
@@ -27,6 +28,8 @@ pub struct AskRequest {
     pub eta: Option<f64>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Keep every answer, however many nodes ask.
+    pub tell_all: bool,
     /// What is learnt.
     pub learner: Learner,
 }
@@ -45,37 +48,58 @@ impl AskRequest {
     pub fn of_files(settings: &Settings) -> Result<(AskRequest, InputSpec)> {
         settings.check_job(Job::Ask)?;
         let reader = settings.reader();
+        let fits = RelaxRequest::is_meant(settings);
+        let request = AskRequest::read(settings, &reader, fits)?;
+        let spec = match &request.learner {
+            Learner::Gradients(fit) => fit.input_spec(&reader, Vec::new())?,
+            Learner::Fits(relax) => relax.input_spec(&reader)?,
+        };
+        reader.finish(if fits { not_with_models } else { unread })?;
+        Ok((request, spec))
+    }
+
+    /// Asking among nodes whose rows are in memory, about linear models or (`fits`) models of any class, with public rows in
+    /// memory if there are any. Every answer is kept.
+    pub fn of_memory(settings: &Settings, fits: bool, public: Option<Vec<Matrix>>) -> Result<AskRequest> {
+        settings.check_job(Job::Ask)?;
+        let reader = settings.reader();
+        let mut request = AskRequest { tell_all: true, ..AskRequest::read(settings, &reader, fits)? };
+        if let Learner::Fits(relax) = &mut request.learner {
+            relax.give(public);
+        }
+        reader.finish(if fits { not_with_models } else { unread })?;
+        Ok(request)
+    }
+
+    fn read(settings: &Settings, reader: &Reader, fits: bool) -> Result<AskRequest> {
         let rounds = reader.count("rounds").unwrap_or(ROUNDS);
         require!(rounds > 0, "--rounds 0: a node that never asks learns nothing; give at least 1");
         let eta = reader.number("eta");
         if let Some(eta) = eta {
             require!(eta > 0.0 && eta.is_finite(), "--eta {eta}: must be positive and finite");
         }
-        let (learner, spec, why): (_, _, fn(&Key) -> String) = match RelaxRequest::is_meant(settings) {
+        let learner = match fits {
             true => {
                 // Nothing is coupled, so there is no lambda to choose.
-                let request = RelaxRequest { lambda: Some(0.0), ..RelaxRequest::read(settings, &reader, Job::Ask)? };
-                let spec = request.input_spec(&reader)?;
-                (Learner::Fits(Box::new(request)), spec, not_with_models)
+                let request = RelaxRequest { lambda: Some(0.0), ..RelaxRequest::read(settings, reader, Job::Ask)? };
+                Learner::Fits(Box::new(request))
             }
             false => {
-                let request = FitRequest::read(settings, &reader, None, Job::Ask)?;
+                let request = FitRequest::read(settings, reader, None, Job::Ask)?;
                 let point = request.model.family == Family::Point;
                 require!(!point, "an answer is judged by a target; the point loss has none");
-                let spec = request.input_spec(&reader, Vec::new())?;
-                (Learner::Gradients(Box::new(request)), spec, unread)
+                Learner::Gradients(Box::new(request))
             }
         };
-        let request = AskRequest {
+        Ok(AskRequest {
             askers: reader.texts("asker"),
             candidates: reader.count("candidates"),
             seed: reader.count("seed").unwrap_or(0) as u64,
+            tell_all: false,
             rounds,
             eta,
             learner,
-        };
-        reader.finish(why)?;
-        Ok((request, spec))
+        })
     }
 
     /// For the report.

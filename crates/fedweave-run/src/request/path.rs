@@ -26,6 +26,8 @@ pub struct PathRequest {
     pub breakpoints: Option<f64>,
     /// Where is it provably recovered?
     pub partition: Option<PartitionChoice>,
+    /// Choose a value with so many clusters, or as nearly as possible.
+    pub clusters: Option<usize>,
     /// Keep the models of every value, not only those of the chosen one.
     pub keep_models: bool,
 }
@@ -100,6 +102,7 @@ impl PathRequest {
             count,
             ratio,
             partition,
+            clusters: None,
             keep_models: false,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fedweave::matrix::Matrix;
 use fedweave::model::ModelSpec;
 use fedweave::model::relax::{PUBLIC_ROWS, PublicSource, ROUNDS, RelaxOptions};
 use fedweave::solve::Order;
@@ -37,6 +38,10 @@ pub struct RelaxRequest {
     pub options: RelaxOptions,
     /// Where public rows come from.
     pub public: PublicChoice,
+    /// Measure the objective and errors after every round.
+    pub track: bool,
+    /// Seconds for all of it.
+    pub time_limit: Option<f64>,
     /// Features are scaled.
     pub standardize: bool,
     /// Nodes without rows or edges are errors.
@@ -54,6 +59,8 @@ pub struct RelaxRequest {
 pub enum PublicChoice {
     /// Those of a file.
     File(PathBuf),
+    /// Rows in memory: one set for all nodes, or one for each.
+    Given(Vec<Matrix>),
     /// So many for every node, drawn from what it shares about its features.
     Drawn(PublicSource, usize),
 }
@@ -73,6 +80,24 @@ impl RelaxRequest {
         super::federation_keys(&reader, job);
         reader.finish(not_with_models)?;
         Ok((request, spec))
+    }
+
+    /// A fit of rows in memory, with public rows in memory if there are any.
+    pub fn of_memory(settings: &Settings, public: Option<Vec<Matrix>>) -> Result<RelaxRequest> {
+        settings.check_job(Job::Fit)?;
+        let reader = settings.reader();
+        let mut request = RelaxRequest::read(settings, &reader, Job::Fit)?;
+        request.time_limit = reader.number_from("time-limit", 0.0)?;
+        request.give(public);
+        reader.finish(not_with_models)?;
+        Ok(request)
+    }
+
+    /// Public rows that are in memory already.
+    pub(super) fn give(&mut self, public: Option<Vec<Matrix>>) {
+        if let Some(rows) = public {
+            self.public = PublicChoice::Given(rows);
+        }
     }
 
     pub(super) fn read(settings: &Settings, reader: &Reader, job: Job) -> Result<RelaxRequest> {
@@ -98,6 +123,8 @@ impl RelaxRequest {
             },
             public: public(reader)?,
             held_out: HeldOutChoice::read(reader, why)?,
+            track: true,
+            time_limit: None,
             standardize: reader.flag("standardize"),
             strict: reader.flag("strict"),
             naming: Naming::read(settings, reader),
