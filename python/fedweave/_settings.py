@@ -63,10 +63,11 @@ def solver_settings(estimator: Any) -> dict[str, Any]:
 
 def held_out_settings(estimator: Any) -> dict[str, Any]:
     """Rows to hold out."""
-    share = getattr(estimator, "validation", None)
+    share, split = getattr(estimator, "validation", None), getattr(estimator, "split", None)
     return {
         "validation": None if share is None else number("validation", share, 0.0),
-        "split": getattr(estimator, "split", None),
+        # The default says nothing where no rows are held out.
+        "split": None if split == "random" else split,
         "lambda-rule": getattr(estimator, "lam_rule", None),
     }
 
