@@ -46,6 +46,9 @@ def model_settings(estimator: Any, features: Sequence[str]) -> dict[str, Any]:
     }
     if estimator.penalty == "blocks":
         said["block"] = blocks_of(estimator.blocks, features)
+    if options_of(getattr(estimator, "options", None)).get("coupling") == "learnt":
+        # Found from the rows.
+        return {key: value for key, value in said.items() if key not in ("penalty", "node-weight")}
     return said
 
 
@@ -63,12 +66,12 @@ def solver_settings(estimator: Any) -> dict[str, Any]:
 
 def held_out_settings(estimator: Any) -> dict[str, Any]:
     """Rows to hold out."""
-    share, split = getattr(estimator, "validation", None), getattr(estimator, "split", None)
+    share, split, rule = (getattr(estimator, name, None) for name in ("validation", "split", "lam_rule"))
     return {
         "validation": None if share is None else number("validation", share, 0.0),
-        # The default says nothing where no rows are held out.
+        # Defaults say nothing: they would be refused where no rows are held out.
         "split": None if split == "random" else split,
-        "lambda-rule": getattr(estimator, "lam_rule", None),
+        "lambda-rule": None if rule == "minimum" else rule,
     }
 
 

@@ -51,7 +51,7 @@ CASES = {
     "rows of nodes": (lambda: fit(nodes=IDS[:-1]), errors.SizeError, "120, found 119"),
     "nodes is a word": (lambda: fit(nodes="n0"), TypeError, "one id per row"),
     "nodes is a number": (lambda: fit(nodes=3), TypeError, "one id per row"),
-    "nodes of lists": (lambda: fit(nodes=[[1]] * len(Y)), TypeError, "strings or numbers"),
+    "nodes of lists": (lambda: fit(nodes=[[1]] * len(Y)), TypeError, "strings, numbers or tuples"),
     "node missing": (lambda: fit(nodes=[None, *IDS[1:]]), ValueError, "row 0 has no node id"),
     "node NaN": (lambda: fit(nodes=[1.5, float("nan")] + [1.5] * (len(Y) - 2)), ValueError, "row 1 has no node id"),
     "x one-dimensional": (lambda: fit(x=X[:, 0]), ValueError, "2D"),
@@ -92,7 +92,7 @@ CASES = {
     "huber": (lambda: fit(loss="huber", huber_delta=0), errors.ParameterError, "huber_delta"),
     "quantile": (lambda: fit(loss="quantile", quantile=1.5), errors.ParameterError, "quantile"),
     "quadratic": (lambda: fit(penalty="quadratic"), errors.ParameterError, "penalty_matrix"),
-    "quadratic shape": (lambda: fit(penalty="quadratic", penalty_matrix=np.eye(2)), ValueError, "expected 4, found 2|found"),
+    "quadratic shape": (lambda: fit(penalty="quadratic", penalty_matrix=np.eye(2)), ValueError, "has 2 columns, a model has 4 parameters"),
     "poisson labels": (lambda: fit(loss="poisson", y=-np.abs(Y)), errors.LabelError, "poisson"),
     "scale": (lambda: fit(x=bad(X, (5, 2), 1e200)), errors.ScaleError, "column 2"),
     "row weight": (

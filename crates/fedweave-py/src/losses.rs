@@ -57,11 +57,7 @@ impl LossKind {
     }
 
     /// What scores say, row by row: numbers, the probability of the second of two classes, or the probabilities of all classes.
-    fn respond<'py>(
-        &self,
-        py: Python<'py>,
-        scores: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn respond<'py>(&self, py: Python<'py>, scores: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let mut all = matrix(&scores);
         if let Some(link) = self.family.link() {
             (0..all.rows()).for_each(|row| link.respond(all.row_mut(row)));

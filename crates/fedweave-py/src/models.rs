@@ -30,7 +30,8 @@ impl Wish {
     pub fn of(wish: &Bound<'_, PyAny>, name: &str, task: Task) -> PyResult<Wish> {
         let Ok(text) = wish.cast::<PyString>() else { return Ok(Wish::Theirs(Arc::new(wish.clone().unbind()))) };
         let spec = text.to_str()?.parse::<ModelSpec>().and_then(|spec| spec.check(task).map(|()| spec));
-        let error = |e: SpecError| of_job(wish.py(), &JobError::Node { name: name.into(), message: e.to_string() }, &[]);
+        let error =
+            |e: SpecError| of_job(wish.py(), &JobError::Node { name: name.into(), message: e.to_string() }, &[]);
         spec.map(Wish::Ours).map_err(error)
     }
 

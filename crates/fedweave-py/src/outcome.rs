@@ -49,7 +49,8 @@ pub fn put_fit(out: &Bound<'_, PyDict>, fit: &FitResult) -> PyResult<()> {
     }
     if let Some(held) = &fit.held_out {
         let errors = PyDict::new(py);
-        let all = [("networked", Some(&held.validation)), ("local", Some(&held.local)), ("global", held.global.as_ref())];
+        let all =
+            [("networked", Some(&held.validation)), ("local", Some(&held.local)), ("global", held.global.as_ref())];
         for (name, of) in all.into_iter().filter_map(|(name, of)| Some((name, of?))) {
             errors.set_item(name, by_node(py, &[of])?.reshape([of.by_node.len()])?)?;
         }

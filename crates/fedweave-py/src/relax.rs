@@ -6,7 +6,7 @@ use fedweave::Matrix;
 use fedweave::model::relax::Relax;
 use fedweave::model::{LocalModel, SpecError, Task as Kind};
 use fedweave::scaling::Scaling;
-use fedweave_run::relax::{ModelSource, Relaxed, RelaxRound, When, relax_with, task as task_of_job};
+use fedweave_run::relax::{ModelSource, RelaxRound, Relaxed, When, relax_with, task as task_of_job};
 use fedweave_run::request::RelaxRequest;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -182,12 +182,8 @@ fn lesson<C: Candidates>(
     let first = candidates.own_loss(own, &start);
     let learnt = learn(&Interruptible { candidates, observer }, own, start, asking, |_, _| ())?;
     let told = learnt.choices.iter().zip(&learnt.rewards);
-    let told = told.map(|(c, asked)| Told {
-        candidate: c.candidate,
-        reward: c.reward,
-        loss: c.loss,
-        asked: asked.clone(),
-    });
+    let told =
+        told.map(|(c, asked)| Told { candidate: c.candidate, reward: c.reward, loss: c.loss, asked: asked.clone() });
     let lesson = Lesson {
         node: own,
         first,

@@ -98,7 +98,8 @@ pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> R
     let walked = walk_grid(&request, &mut setup, &grid, bracket.as_ref(), held.as_ref(), observer)?;
     let seconds = observer.seconds() - began;
     let Walked { path, errors, models, last: Some((at, last)) } = walked else { return Ok(None) };
-    let (chosen, why) = choose(&path, &errors, fit.lambda.rule, request.clusters, input.names.len());
+    let joined = bracket.as_ref().is_some_and(|b| grid.iter().any(|lambda| *lambda >= b.above));
+    let (chosen, why) = choose(&path, &errors, fit.lambda.rule, request.clusters, input.names.len(), joined);
     // A path that was broken off shows the models it has.
     let (chosen, why) = if path.stopped.is_some() { (at, "the last value solved") } else { (chosen, why) };
     let point = &path.points[chosen];

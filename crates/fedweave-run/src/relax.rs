@@ -205,19 +205,21 @@ pub fn relax_with(
     source.keep(When::Alone, &relax).map_err(|e| named(e, input))?;
     let local = judge.as_ref().map(|rows| errors(&relax, rows, task, input)).transpose()?;
     let (history, status) = training.rounds(request, &mut relax, judge.as_ref(), input, observer)?;
+    // Models that somebody interrupted may no longer answer.
+    let judged = !matches!(status, RelaxStatus::Interrupted);
     let held_out = match (split, &chosen, local) {
         (Some(split), Some(chosen), _) => {
             let (validation, local) = (chosen.networked().clone(), chosen.local().clone());
             Some(HeldOutErrors { split, validation, local, global: None })
         }
-        (Some(split), None, Some(local)) => {
+        (Some(split), None, Some(local)) if judged => {
             let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, input)?;
             Some(HeldOutErrors { split, validation, local, global: None })
         }
         _ => None,
     };
     source.keep(When::AtTheEnd, &relax).map_err(|e| named(e, input))?;
-    let train = match request.track {
+    let train = match request.track && judged {
         true => errors(&relax, &training.scaled, task, input)?,
         false => Errors { by_node: vec![None; input.names.len()] },
     };

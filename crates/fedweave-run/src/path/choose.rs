@@ -6,14 +6,16 @@ use fedweave::tune::{Errors, Rule};
 use super::PointErrors;
 
 /// The value with the number of clusters asked for; that with the smallest held-out error (or the largest not clearly worse);
-/// without held-out rows the middle of the longest stretch of lambda, on a logarithmic scale, with the same clusters, neither one
-/// model nor one per node.
+/// without held-out rows the components of the graph, if no lambda can join them, else the middle of the longest stretch of
+/// lambda, on a logarithmic scale, with the same clusters: more than one, and at most half as many as nodes. `joined` says that the
+/// largest lambda is known to join all that can be joined.
 pub(super) fn choose(
     path: &Path,
     errors: &[PointErrors],
     rule: Rule,
     clusters: Option<usize>,
     nodes: usize,
+    joined: bool,
 ) -> (usize, &'static str) {
     if let Some(count) = clusters {
         return nearest_count(path, count);
@@ -33,10 +35,14 @@ pub(super) fn choose(
         return match rule {
             Rule::Minimum => (best, "smallest error on held-out rows"),
             Rule::OneStandardError => {
-                let largest = all.filter(passes).fold(best, |b, k| if lambda(k) > lambda(b) { k } else { b });
+                let largest = all.clone().filter(passes).fold(best, |b, k| if lambda(k) > lambda(b) { k } else { b });
                 (largest, "largest lambda not clearly worse on held-out rows")
             }
         };
+    }
+    let last = all.fold(0, |b, k| if lambda(k) > lambda(b) { k } else { b });
+    if joined && path.points[last].partition.len() > 1 {
+        return (last, "the components of the graph, which no lambda can join");
     }
     longest_stretch(path, nodes)
 }
@@ -60,7 +66,7 @@ fn longest_stretch(path: &Path, nodes: usize) -> (usize, &'static str) {
         let end =
             (k..path.points.len()).take_while(|&j| same(here, &path.points[j].partition, nodes)).last().unwrap_or(k);
         let stretch = (lambda(end) / lambda(k)).ln().abs();
-        if here.len() > fewest && here.len() < nodes && stretch > length {
+        if here.len() > fewest && 2 * here.len() <= nodes && stretch > length {
             (best, length) = ((k + end) / 2, stretch);
         }
         k = end + 1;

@@ -18,7 +18,9 @@ impl CouplingChoice {
         let choice =
             reader.choice("coupling", &[("given", CouplingChoice::Given), ("learnt", CouplingChoice::Learnt)])?;
         if choice == CouplingChoice::Learnt {
-            for key in ["penalty", "lambda", "lambda-grid", "lambda-rule", "hub", "loss-column", "node-weight"] {
+            let fixed = reader.number("lambda").is_some();
+            require!(!fixed, "--lambda does not go with --coupling learnt, which finds it from the rows");
+            for key in ["penalty", "lambda-grid", "lambda-rule", "hub", "loss-column", "node-weight"] {
                 require!(!reader.has(key), "--{key} does not go with --coupling learnt, which finds it from the rows");
             }
             let solver = reader.text("solver").unwrap_or("auto");
