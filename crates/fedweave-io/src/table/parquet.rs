@@ -133,7 +133,8 @@ impl Sink<'_> {
         let (mut levels, mut values, mut text) = (Vec::new(), Vec::new(), String::new());
         let mut done = 0;
         while done < self.rows {
-            (levels.clear(), values.clear());
+            levels.clear();
+            values.clear();
             let batch = BATCH.min(self.rows - done);
             let (read, ..) = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
             if read == 0 {

@@ -36,7 +36,7 @@ pub fn semi_cholesky(a: &[f64], d: usize) -> Vec<f64> {
     let mut l = vec![0.0; d * d];
     for j in 0..d {
         let pivot = a[j * d + j] - (0..j).map(|k| l[j * d + k] * l[j * d + k]).sum::<f64>();
-        if !(pivot > 1e-13 * a[j * d + j]) {
+        if pivot.is_nan() || pivot <= 1e-13 * a[j * d + j] {
             continue;
         }
         let root = pivot.sqrt();

@@ -78,7 +78,7 @@ pub fn without_borders(graph: &Graph) -> (Graph, Vec<usize>) {
 fn sample(part: &[usize], wanted: usize, data: &Dataset) -> Vec<usize> {
     let parts = part.iter().max().map_or(1, |p| p + 1);
     let step = (part.len() / wanted.max(1)).clamp(1, parts);
-    let nodes: Vec<usize> = (0..part.len()).filter(|i| part[*i] % step == 0).collect();
+    let nodes: Vec<usize> = (0..part.len()).filter(|i| part[*i].is_multiple_of(step)).collect();
     match nodes.iter().any(|i| !data.rows(*i).is_empty()) {
         true => nodes,
         false => (0..part.len()).collect(),
