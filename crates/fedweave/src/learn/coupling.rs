@@ -21,6 +21,7 @@ mod likelihood;
 mod minimise;
 mod moments;
 mod network;
+mod noise;
 mod posterior;
 mod problem;
 mod regions;
@@ -45,6 +46,7 @@ pub use choose::{Candidate, Learnt, learn};
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
 pub use folds::{Fold, FoldScore, score_on_folds};
 pub use likelihood::Likelihood;
+pub use noise::Noise;
 pub use posterior::Posterior;
 pub use structure::Structure;
 
@@ -59,9 +61,11 @@ pub struct CouplingOptions {
     pub rho: Rho,
     /// What is maximised.
     pub likelihood: Likelihood,
-    /// True if weak priors keep variances away from zero and the share of the graph away from both ends: better models from
-    /// few nodes. Without, the estimates are those of the likelihood alone, as of mixed-model software.
+    /// True if a weak prior keeps the share of the graph off the ends of its range, where the likelihood of few nodes often
+    /// has its maximum although values inside are nearly as likely. Without, all estimates are those of the likelihood.
     pub prior: bool,
+    /// Whether nodes may be noisier than others.
+    pub noise: Noise,
     /// True if the last feature is a column of ones.
     pub intercept: bool,
 }
@@ -74,6 +78,7 @@ impl Default for CouplingOptions {
             rho: Rho::Learnt,
             likelihood: Likelihood::default(),
             prior: true,
+            noise: Noise::default(),
             intercept: true,
         }
     }
@@ -106,11 +111,13 @@ pub struct Coupling {
     pub rho: f64,
     /// Variance of the noise of a row; 1 where the loss is not squared.
     pub s2: f64,
+    /// Factors on `s2`, one per node, where some are noisier than others.
+    pub node_noise: Option<Vec<f64>>,
     /// `log p(y)` of all rows at these values.
     pub log_likelihood: f64,
     /// What was maximised.
     pub likelihood: Likelihood,
-    /// True if priors took part.
+    /// True if a prior of the share of the graph took part.
     pub prior: bool,
     /// True if the last feature is a column of ones.
     pub intercept: bool,
@@ -133,6 +140,18 @@ impl Prepared {
                 Prepared { moments: rows.moments().clone(), network, mode_rows: Some(rows) }
             }
         })
+    }
+
+    /// The rows divided by the deviation of their noise.
+    fn weighted(mut self, noise: Option<&[f64]>) -> Result<Self> {
+        if let Some(noise) = noise {
+            if noise.len() != self.moments.nodes() {
+                let (expected, found) = (self.moments.nodes(), noise.len());
+                return Err(Error::Size { what: "nodes with a noise of their own", expected, found });
+            }
+            self.moments = self.moments.weighted(noise);
+        }
+        Ok(self)
     }
 
     fn task(&self, likelihood: Likelihood, prior: bool) -> Task<'_> {

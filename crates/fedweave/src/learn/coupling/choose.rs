@@ -3,6 +3,7 @@
 use super::dense::{sandwich, semi_cholesky};
 use super::evidence::GraphTest;
 use super::fit::{Fit, Strength, Task, lifted};
+use super::noise::{Noise, node_noise};
 use super::regions::{is_large, learn_in_regions};
 use super::structure::Structure;
 use super::system::{Plan, Root};
@@ -10,6 +11,7 @@ use super::{Coupling, CouplingOptions, Prepared, Rho, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::loss::Family;
 use crate::matrix::Matrix;
 
 /// Differences of the deviance that do not matter for a choice, and for the answer.
@@ -61,20 +63,54 @@ pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result
 
 /// Learns with factors of the whole graph.
 pub(super) fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
-    let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let task = prepared.task(options.likelihood, options.prior);
+    let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let structures = usable(&options.structures, data.dim(), options.intercept)?;
-    let pairs = fit_all(&task, &structures, options.rho);
-    let candidates: Vec<Candidate> = pairs.iter().flatten().map(|pair| candidate(&task, pair)).collect();
-    let scores = candidates.iter().map(|c| c.criterion);
-    let best = scores.enumerate().fold(None, |best: Option<(usize, f64)>, (k, score)| match best {
+    let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
+    let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
+    let mut best = winner(&prepared.task(options.likelihood, options.prior), &pairs).ok_or(UNSOLVED)?;
+    let noise = noise_of(&prepared, options, &pairs[best].best);
+    if let Some(noise) = &noise {
+        prepared = prepared.weighted(Some(noise))?;
+        let task = prepared.task(options.likelihood, options.prior);
+        pairs = pairs.iter().filter_map(|pair| refit(&task, pair, options.rho)).collect();
+        best = winner(&task, &pairs).ok_or(UNSOLVED)?;
+    }
+    let task = prepared.task(options.likelihood, options.prior);
+    let candidates = pairs.iter().map(|pair| candidate(&task, pair)).collect();
+    let fine = refine(&task, &pairs[best].best, options.rho).unwrap_or_else(|| pairs[best].best.clone());
+    let graph = GraphTest::of(&task, &fine);
+    Ok(Learnt { coupling: Coupling { node_noise: noise, ..coupling(&task, &fine, options)? }, candidates, graph })
+}
+
+/// The structure with the largest criterion.
+fn winner(task: &Task, pairs: &[Pair]) -> Option<usize> {
+    let scores = pairs.iter().map(|pair| criterion(task, &pair.best)).enumerate();
+    let better = |best: Option<(usize, f64)>, (k, score): (usize, f64)| match best {
         Some((_, highest)) if highest >= score => best,
         _ => Some((k, score)),
-    });
-    let pair = best.and_then(|(k, _)| pairs.iter().flatten().nth(k)).ok_or(UNSOLVED)?;
-    let fine = refine(&task, &pair.best, options.rho).unwrap_or_else(|| pair.best.clone());
-    let graph = GraphTest::of(&task, &fine);
-    Ok(Learnt { coupling: coupling(&task, &fine, options)?, candidates, graph })
+    };
+    scores.fold(None, better).map(|(k, _)| k)
+}
+
+/// The noise of every node at a fit with the same noise everywhere, found in two rounds; `None` if it stays the same.
+pub(super) fn noise_of(prepared: &Prepared, options: &CouplingOptions, fit: &Fit) -> Option<Vec<f64>> {
+    if options.noise == Noise::Common || options.family != Family::Squared {
+        return None;
+    }
+    let task = prepared.task(options.likelihood, options.prior);
+    let first = node_noise(&task, fit, None)?;
+    let weighted = prepared.moments.weighted(&first);
+    let again = Task { moments: &weighted, ..task };
+    let fit = refine_to(&again, fit, options.rho, ROUGH)?;
+    node_noise(&again, &fit, Some(&first))
+}
+
+/// Both fits of a structure, continued with other weights of the rows.
+fn refit(task: &Task, pair: &Pair, rho: Rho) -> Option<Pair> {
+    let free = refine_to(task, &pair.free, Rho::Fixed(0.0), ROUGH)?;
+    let best = if pair.best.kappa > 0.0 { refine_to(task, &pair.best, rho, ROUGH)? } else { free.clone() };
+    let keep = matches!(rho, Rho::Fixed(_)) || best.deviance < free.deviance;
+    Some(Pair { best: if keep { best } else { free.clone() }, free })
 }
 
 pub(super) const UNSOLVED: Error = Error::Method {
@@ -206,6 +242,7 @@ pub(super) fn coupling(task: &Task, fit: &Fit, options: &CouplingOptions) -> Res
         varies,
         rho: network.rho(fit.kappa),
         s2: at.s2 * moments.variance_unit(),
+        node_noise: None,
         log_likelihood: task.log_likelihood(at.deviance),
         likelihood: task.likelihood,
         prior: task.prior,

@@ -57,6 +57,7 @@ pub fn rho_interval(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f
         return Err(Error::Parameter { name: "level of the interval", value: level, needs: "between 0 and 1" });
     }
     let prepared = Prepared::new(graph, data, coupling.family, coupling.intercept)?;
+    let prepared = prepared.weighted(coupling.node_noise.as_deref())?;
     let task = prepared.task(coupling.likelihood, false);
     let (moments, network) = (task.moments, task.network);
     if !network.is_coupled() {

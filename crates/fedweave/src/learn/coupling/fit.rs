@@ -25,8 +25,6 @@ pub struct Fit {
     pub kappa: f64,
     /// `-2 log p(y)` there, in scaled units.
     pub deviance: f64,
-    /// The same with `-2 log` of the priors: what was minimised.
-    pub objective: f64,
 }
 
 /// What is to be fitted.
@@ -37,7 +35,7 @@ pub struct Task<'a> {
     pub moments: &'a Moments,
     /// What is maximised.
     pub likelihood: Likelihood,
-    /// True if weak priors keep the estimates off the edges of their ranges.
+    /// True if a weak prior keeps the share of the graph off the ends of its range.
     pub prior: bool,
     /// The rows of a loss that is not squared.
     pub mode_rows: Option<&'a ModeRows>,
@@ -97,12 +95,16 @@ impl Task<'_> {
             let root = shape.root(x);
             let (deviance, slopes) = self.evaluate(&plan, &root, kappa)?;
             let mut gradient = shape.slopes(x, &root, &slopes.root);
-            gradient.extend(learnt.then_some(slopes.log_kappa));
-            Some((deviance + self.add_prior(&shape, x, learnt, &mut gradient), gradient))
+            if !learnt {
+                return Some((deviance, gradient));
+            }
+            let (prior, prior_slope) = self.prior_of(kappa);
+            gradient.push(slopes.log_kappa + prior_slope);
+            Some((deviance + prior, gradient))
         })?;
-        let prior = self.add_prior(&shape, &found.x, learnt, &mut vec![0.0; found.x.len()]);
         let (root, kappa) = (shape.root(&found.x), strength_at(&found.x));
-        Some(Fit { structure, root, kappa, deviance: found.value - prior, objective: found.value })
+        let prior = if learnt { self.prior_of(kappa).0 } else { 0.0 };
+        Some(Fit { structure, root, kappa, deviance: found.value - prior })
     }
 
     fn evaluate(&self, plan: &Plan, root: &Root, kappa: f64) -> Option<(f64, Slopes)> {
@@ -136,20 +138,13 @@ impl Task<'_> {
         }
     }
 
-    /// `-2 log` of the priors, whose derivatives are added to the gradient. The share of the graph, in units of its mean
-    /// degree, has a uniform prior: `kappa / (1 + kappa)` from 0 to 1.
-    fn add_prior(&self, shape: &Shape, x: &[f64], learnt: bool, gradient: &mut [f64]) -> f64 {
-        if !self.prior {
-            return 0.0;
+    /// `-2 log` of the prior of the share of the graph, and its derivative by `log kappa`. In units of the mean degree that
+    /// share, `kappa / (1 + kappa)`, has a uniform prior from 0 to 1.
+    fn prior_of(&self, kappa: f64) -> (f64, f64) {
+        match self.prior {
+            true => (-2.0 * (kappa / ((1.0 + kappa) * (1.0 + kappa))).ln(), 4.0 * kappa / (1.0 + kappa) - 2.0),
+            false => (0.0, 0.0),
         }
-        let (mut value, slopes) = shape.prior(&x[..x.len() - usize::from(learnt)]);
-        gradient.iter_mut().zip(&slopes).for_each(|(g, s)| *g += s);
-        if learnt {
-            let kappa = x[x.len() - 1].exp();
-            value += -2.0 * (kappa / ((1.0 + kappa) * (1.0 + kappa))).ln();
-            gradient[x.len() - 1] += -2.0 + 4.0 * kappa / (1.0 + kappa);
-        }
-        value
     }
 
     fn warm_up(&self, plan: &Plan, structure: Structure, start: &[f64], kappa: f64) -> Option<Vec<f64>> {

@@ -3,9 +3,10 @@
 
 use rayon::prelude::*;
 
-use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, usable};
-use super::fit::{Fit, Strength, lifted};
-use super::system::Plan;
+use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, noise_of, refine_to, usable};
+use super::dense::semi_cholesky;
+use super::fit::{Fit, Task, lifted};
+use super::system::{Plan, Root};
 use super::{Coupling, CouplingOptions, Prepared, Rho, Structure, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -61,25 +62,40 @@ pub fn score_on_folds(
     if folds.is_empty() {
         return Err(Error::Size { what: "folds", expected: 1, found: 0 });
     }
-    let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let task = prepared.task(options.likelihood, options.prior);
+    let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let structures = usable(&options.structures, data.dim(), options.intercept)?;
-    let pairs = fit_all(&task, &structures, options.rho);
-    let candidates: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
+    let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
+    let mut candidates: Vec<Fit> =
+        pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let errors: Vec<Vec<f64>> =
         folds.par_iter().map(|fold| fold_errors(graph, data, options, fold, &candidates)).collect();
+    let task = prepared.task(options.likelihood, options.prior);
+    let by_criterion = |a: &&Fit, b: &&Fit| criterion(&task, a).total_cmp(&criterion(&task, b));
+    let noise = candidates.iter().max_by(by_criterion).and_then(|fit| noise_of(&prepared, options, fit));
+    if noise.is_some() {
+        prepared = prepared.weighted(noise.as_deref())?;
+        let task = prepared.task(options.likelihood, options.prior);
+        let again = |fit: &Fit| refine_to(&task, fit, rho_of(fit, options), ROUGH);
+        candidates = candidates.iter().map(|fit| again(fit).unwrap_or_else(|| fit.clone())).collect();
+    }
+    let task = prepared.task(options.likelihood, options.prior);
     let mut scores = Vec::with_capacity(candidates.len());
     for (k, fit) in candidates.iter().enumerate() {
         scores.push(FoldScore {
             structure: fit.structure,
             graph: fit.kappa > 0.0,
             errors: errors.iter().map(|fold| fold[k]).collect(),
-            coupling: coupling(&task, fit, options)?,
+            coupling: Coupling { node_noise: noise.clone(), ..coupling(&task, fit, options)? },
             criterion: criterion(&task, fit),
         });
     }
     scores.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
     if scores.is_empty() { Err(UNSOLVED) } else { Ok(scores) }
+}
+
+/// How the share of the graph is found again for a candidate.
+fn rho_of(fit: &Fit, options: &CouplingOptions) -> Rho {
+    if fit.kappa > 0.0 { options.rho } else { Rho::Fixed(0.0) }
 }
 
 fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
@@ -103,13 +119,16 @@ fn fold_errors(graph: &Graph, data: &Dataset, options: &CouplingOptions, fold: &
     let plain = LossOptions::default();
     let Ok(loss) = options.family.build(validation, &plain) else { return failed };
     let error = |fit: &Fit| {
-        let strength = match options.rho {
-            Rho::Learnt if fit.kappa > 0.0 => Strength::From(fit.kappa),
-            _ => Strength::Fixed(fit.kappa),
-        };
         // With other rows, close to the fit of all rows.
         let start = lifted(&fit.root.covariance(), task.moments, REVIVED);
-        let fit = task.fit(fit.structure, &start, strength, ROUGH)?;
+        let root = Root { d: data.dim(), p: data.dim(), entries: semi_cholesky(&start, data.dim()) };
+        let fit = Fit { root, ..fit.clone() };
+        let mut fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
+        let weighted = noise_of(&prepared, options, &fit).map(|noise| task.moments.weighted(&noise));
+        let task = Task { moments: weighted.as_ref().unwrap_or(task.moments), ..task };
+        if weighted.is_some() {
+            fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
+        }
         let plan = Plan::new(task.network, fit.root.p);
         let at = task.at(&plan, &fit.root, fit.kappa)?;
         let w = (0..data.nodes()).flat_map(|i| task.moments.restore(&at.model(i))).collect();

@@ -27,7 +27,7 @@ pub struct Moments {
     pub rows: Vec<f64>,
     /// Rank of all rows together.
     pub rank: f64,
-    /// `log |V|` of what the rows were divided by, because of their noise.
+    /// Logarithm of the determinant of what the rows were divided by, because of their noise.
     pub log_weights: f64,
     /// Units of the target.
     unit: f64,
@@ -147,6 +147,18 @@ impl Moments {
             c.iter_mut().zip(&fitted).for_each(|(c, f)| *c = (*c - f) / unit);
             self.yy[i] = left[i] / (unit * unit);
         }
+    }
+
+    /// Sums of rows divided by the deviation of their noise: `noise[i]` is its variance at node `i`, relative to that of all.
+    pub fn weighted(&self, noise: &[f64]) -> Moments {
+        let (mut weighted, d) = (self.clone(), self.d);
+        for (i, v) in noise.iter().enumerate() {
+            weighted.a[i * d * d..(i + 1) * d * d].iter_mut().for_each(|a| *a /= v);
+            weighted.c[i * d..(i + 1) * d].iter_mut().for_each(|c| *c /= v);
+            weighted.yy[i] /= v;
+        }
+        weighted.log_weights = self.rows.iter().zip(noise).map(|(m, v)| m * v.ln()).sum();
+        weighted
     }
 
     /// A model in the units and features as given.

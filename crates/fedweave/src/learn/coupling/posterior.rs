@@ -26,8 +26,8 @@ pub struct Posterior {
     /// Covariance `C_ij` of the models of the two nodes of each edge, in the order of the graph; none where `rho = 0` or
     /// where regions were looked at.
     pub edge_covariance: Matrix,
-    /// Variance of the noise of a row.
-    pub s2: f64,
+    /// Variance of the noise of a row, for every node.
+    pub noise: Vec<f64>,
     /// False if the factor of the graph did not fit, and edges between regions were left out: then the solution of the
     /// problem is the better model, and the covariances are approximations.
     pub exact: bool,
@@ -41,17 +41,23 @@ impl Posterior {
         sum.max(0.0)
     }
 
-    /// Variance of a new row of a squared loss: `x' C_ii x + s2`.
+    /// Variance of a new row of a squared loss: `x' C_ii x` and the noise of the node.
     pub fn row_variance(&self, node: usize, x: &[f64]) -> f64 {
-        self.variance(node, x) + self.s2
+        self.variance(node, x) + self.noise[node]
     }
 }
 
 impl Coupling {
+    /// Variance of the noise of a row of a node.
+    pub fn noise(&self, node: usize) -> f64 {
+        self.s2 * self.node_noise.as_ref().map_or(1.0, |v| v[node])
+    }
+
     /// The models given the rows of `data`, which may be other rows than those the coupling was learnt from.
     pub fn posterior(&self, graph: &Graph, data: &Dataset) -> Result<Posterior> {
         check(graph, data, &CouplingOptions::default())?;
-        let mut prepared = Prepared::new(graph, data, self.family, self.intercept)?;
+        let mut prepared =
+            Prepared::new(graph, data, self.family, self.intercept)?.weighted(self.node_noise.as_deref())?;
         let regions = if self.rho > 0.0 { fitting(graph, data.dim()) } else { None };
         let exact = regions.is_none();
         prepared.network = regions.unwrap_or(prepared.network);
@@ -74,7 +80,7 @@ impl Coupling {
                 d * d,
                 (0..edges).flat_map(|e| restored(at.covariance(graph.nodes_of(e).0, graph.nodes_of(e).1))).collect(),
             ),
-            s2: self.s2,
+            noise: (0..n).map(|i| self.noise(i)).collect(),
             exact,
         })
     }

@@ -42,12 +42,12 @@ impl Coupling {
         Matrix::from_rows(d, (0..d * d).map(entry).collect())
     }
 
-    /// The rows with weights of mean 1 at every node, and a hub.
+    /// The rows with weights of mean 1 at every node, less where it is noisier, and a hub.
     fn shared_rows(&self, data: &Dataset) -> Result<Dataset> {
         let offsets = [0].into_iter().chain((0..data.nodes()).map(|i| data.rows(i).end)).collect();
         let x = (0..data.nodes()).flat_map(|i| data.features(i)).copied().collect();
         let shares = |i: usize| {
-            let share = row_shares(data.weights(i)).1;
+            let share = row_shares(data.weights(i)).1 * self.s2 / self.noise(i);
             data.weights(i).iter().map(move |w| w * share)
         };
         let weight = (0..data.nodes()).flat_map(shares).collect();

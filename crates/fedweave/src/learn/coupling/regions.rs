@@ -8,6 +8,7 @@
 use super::choose::{Learnt, ROUGH, coupling, learn_exactly, refine_to};
 use super::fit::Fit;
 use super::network::Network;
+use super::noise::Noise;
 use super::system::Plan;
 use super::{Coupling, CouplingOptions, Prepared, Rho};
 use crate::dataset::Dataset;
@@ -35,7 +36,9 @@ pub fn learn_in_regions(graph: &Graph, data: &Dataset, options: &CouplingOptions
     let (inside, part) = without_borders(graph);
     let cube = (data.dim() as f64).powi(3);
     let nodes = sample(&part, ((SAMPLE.0 / cube) as usize).max(SAMPLE.1), data);
-    let mut learnt = learn_exactly(&restricted_graph(&inside, &nodes), &restricted_rows(data, &nodes)?, options)?;
+    // The noise of the nodes of a sample says nothing about the others: it is taken as common.
+    let common = CouplingOptions { noise: Noise::Common, ..options.clone() };
+    let mut learnt = learn_exactly(&restricted_graph(&inside, &nodes), &restricted_rows(data, &nodes)?, &common)?;
     if graph.nodes() as f64 * cube <= FINISH_MAX
         && let Some(finished) = finish(&inside, data, options, &learnt.coupling)
     {
@@ -63,7 +66,7 @@ fn finish(inside: &Graph, data: &Dataset, options: &CouplingOptions, from: &Coup
 /// What was learnt, as a fit for other rows and another graph.
 fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
     let (root, kappa) = from.relative_root(&to.moments, &to.network)?;
-    Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN, objective: f64::NAN })
+    Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN })
 }
 
 /// The graph without the edges between regions, and the region of every node.

@@ -68,17 +68,6 @@ pub enum Shape {
     },
 }
 
-/// Spread (relative to the noise) beyond which the prior of a spread falls.
-const SPREAD_LARGE: f64 = 10.0;
-
-/// A weak prior of the spread `lambda` of a coefficient: density `lambda / (1 + lambda^2 / 100)^(3/2)`. It keeps an estimate
-/// away from zero, where the likelihood of few nodes often has its maximum although larger values are nearly as likely, and
-/// from infinity, where nothing is known. Returns `-2 log` of it and the derivative by `log lambda`.
-fn spread_prior(lambda: f64) -> (f64, f64) {
-    let (size, square) = (lambda.abs().max(1e-150), (lambda / SPREAD_LARGE).powi(2));
-    (-2.0 * size.ln() + 3.0 * square.ln_1p(), -2.0 + 6.0 * square / (1.0 + square))
-}
-
 /// Smallest share of a variance that a low-rank shape leaves to a coefficient alone: its root must have an inverse.
 const ALONE_MIN: f64 = 1e-6;
 
@@ -152,26 +141,6 @@ impl Shape {
         let mut c = product(factors, &transposed(factors, d, *rank), d, *rank, d);
         (0..d).for_each(|j| c[j * d + j] += alone[j] * alone[j] + ALONE_MIN * (1.0 + c[j * d + j]));
         (0..d * d).map(|k| c[k] * scale[k / d] * scale[k % d]).collect()
-    }
-
-    /// `-2 log` of the prior, and its derivatives by the parameters. Of a full covariance the spreads are those of each
-    /// coefficient given the ones before it: their product is the determinant.
-    pub fn prior(&self, x: &[f64]) -> (f64, Vec<f64>) {
-        let mut slopes = vec![0.0; x.len()];
-        let mut value = 0.0;
-        let mut add = |k: usize, scale: f64| {
-            let (term, slope) = spread_prior(scale * x[k]);
-            value += term;
-            slopes[k] = slope / x[k];
-        };
-        match self {
-            Shape::Diagonal { base, rows } => {
-                rows.iter().enumerate().for_each(|(k, j)| add(k, base.entries[j * base.p + k]));
-            }
-            Shape::Full { base } => (0..base.d).for_each(|j| add(j * (j + 3) / 2, base.entries[j * base.d + j])),
-            Shape::LowRank { scale, .. } => scale.iter().enumerate().for_each(|(j, scale)| add(j, *scale)),
-        }
-        (value, slopes)
     }
 
     /// Derivatives by the parameters from those by `Lambda`.
