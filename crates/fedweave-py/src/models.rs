@@ -52,7 +52,11 @@ pub struct NodeModel {
     line: Arc<Line>,
 }
 
+/// What a pickled model is made from again: its class, the number of classes, what it learnt.
+type Arguments = (String, usize, Option<String>);
+
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant)] // one per node: a box would cost more than it saves
 enum Kind {
     Ours(Local),
     Theirs(Cell, Task),
@@ -243,7 +247,7 @@ impl Model {
         Ok(Model { local })
     }
 
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (String, usize, Option<String>))> {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Arguments)> {
         let classes = match self.local.task() {
             Task::Regression => 0,
             Task::Classification { classes } => classes,

@@ -10,6 +10,9 @@ use crate::errors::{plain, raised};
 use crate::outcome::table;
 use crate::rows::matrix;
 
+/// Points and lengths of the steps that nodes are asked for.
+type Questions<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// A method between rounds.
 #[pyclass]
 pub struct Rounds {
@@ -67,7 +70,7 @@ impl Rounds {
     }
 
     /// The points from which nodes are asked for proximal steps in the next round, a row each, and the lengths of these steps.
-    fn begin<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn begin<'py>(&mut self, py: Python<'py>) -> PyResult<Questions<'py>> {
         self.round.begin();
         let (n, d) = (self.round.models().rows(), self.round.models().cols());
         let mut points = Matrix::zeros(n, d);

@@ -19,7 +19,7 @@ pub enum StatusError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        fault: ConfigFault,
+        fault: Box<ConfigFault>,
     },
     /// It has none.
     #[error("{}: no `metrics` address, so it cannot be asked", .0.display())]
@@ -59,6 +59,7 @@ pub fn metrics_addresses(part: &str) -> Result<Vec<(String, SocketAddr)>, Status
 
 fn address_in(path: &Path) -> Result<(String, SocketAddr), StatusError> {
     let file = PartFile::read(path)?;
-    let address = file.metrics_address().map_err(|fault| StatusError::Address { path: path.into(), fault })?;
+    let address =
+        file.metrics_address().map_err(|fault| StatusError::Address { path: path.into(), fault: Box::new(fault) })?;
     Ok((file.name, address.ok_or_else(|| StatusError::NoMetrics(path.into()))?))
 }
