@@ -1,4 +1,4 @@
-//! One part as a process: its state folder, event log, metrics and transport around the loop of [`run`](crate::run), and the
+//! One part as a process: its state folder, event log, metrics and transport around the loop of `run`, and the
 //! result that it leaves. Nothing is printed: the owner of the process is told.
 
 mod cautions;

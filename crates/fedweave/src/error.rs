@@ -128,5 +128,5 @@ pub enum Error {
     },
 }
 
-/// Result with this crate's [`Error`].
+/// Result with this crate's `Error`.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -40,6 +40,6 @@ pub enum Effect {
     },
     /// For the event log.
     Note(Note),
-    /// The part is done; it should be kept running until [`Status::settled`], so that neighbours get its last rows.
+    /// The part is done; it should be kept running until `Status::settled`, so that neighbours get its last rows.
     Done(Box<Outcome>),
 }

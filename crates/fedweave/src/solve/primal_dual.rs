@@ -26,7 +26,7 @@ use crate::scratch::Scratch;
 
 pub(super) use judged::run;
 
-/// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a [`Layout`]. The problem is
+/// The iterate and everything an iteration needs, allocated once. Rows lie in the order of a `Layout`. The problem is
 /// borrowed or owned: `P` is `&Problem` or `Box<Problem>`.
 pub struct PrimalDual<P> {
     problem: P,

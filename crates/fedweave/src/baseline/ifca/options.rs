@@ -32,7 +32,7 @@ pub enum IfcaStart {
     },
 }
 
-/// Options of [`Ifca`].
+/// Options of `Ifca`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IfcaOptions {
     /// Number of models.

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::solve::newton::{Losses, mean_curvature};
 
-/// Options of [`Pdmm`].
+/// Options of `Pdmm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PdmmOptions {
     /// Penalty `rho` of the augmented Lagrangian; `None` for twice the mean curvature of the losses per neighbour.
