@@ -44,7 +44,7 @@ use rows::ModeRows;
 
 pub use choose::{Candidate, Learnt, learn};
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
-pub use folds::{Fold, FoldScore, score_on_folds};
+pub use folds::{Fold, FoldScore, Judge, choose_on_folds, score_on_folds};
 pub use likelihood::Likelihood;
 pub use noise::Noise;
 pub use posterior::Posterior;

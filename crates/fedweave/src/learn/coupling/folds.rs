@@ -7,13 +7,13 @@ use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all
 use super::dense::semi_cholesky;
 use super::fit::{Fit, Task, lifted};
 use super::system::{Plan, Root};
-use super::{Coupling, CouplingOptions, Prepared, Rho, Structure, check};
+use super::{Coupling, CouplingOptions, Noise, Prepared, Rho, Structure, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::loss::LossOptions;
 use crate::matrix::Matrix;
-use crate::tune::Errors;
+use crate::tune::{Errors, mean_and_error};
 
 /// Rows to train with and rows to be judged by, as masks over the rows of the dataset.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,21 @@ impl FoldScore {
     pub fn mean(&self) -> f64 {
         self.errors.iter().sum::<f64>() / self.errors.len().max(1) as f64
     }
+
+    /// Mean over the folds of the logarithm of the error: no single fold decides.
+    fn mean_log(&self) -> f64 {
+        self.errors.iter().map(|e| e.max(f64::MIN_POSITIVE).ln()).sum::<f64>() / self.errors.len().max(1) as f64
+    }
+
+    fn is_clearly_better_than(&self, other: &FoldScore) -> bool {
+        let ratio = |(a, b): (&f64, &f64)| (b / a).ln();
+        let gains = self.errors.iter().zip(&other.errors).map(ratio);
+        mean_and_error(gains).is_some_and(|(mean, error)| mean > 0.0 && mean > CLEAR * error && self.errors.len() > 1)
+    }
 }
+
+/// Standard errors of a clear difference.
+const CLEAR: f64 = 2.0;
 
 /// Scores every structure of the options, with a learnt `rho` and with `rho = 0` (or only with the given one), best first.
 pub fn score_on_folds(
@@ -62,35 +76,72 @@ pub fn score_on_folds(
     if folds.is_empty() {
         return Err(Error::Size { what: "folds", expected: 1, found: 0 });
     }
-    let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
+    let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let structures = usable(&options.structures, data.dim(), options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
-    let mut candidates: Vec<Fit> =
-        pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
-    let errors: Vec<Vec<f64>> =
-        folds.par_iter().map(|fold| fold_errors(graph, data, options, fold, &candidates)).collect();
+    let fits: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
+    let common = CouplingOptions { noise: Noise::Common, ..options.clone() };
+    let mut scores = score(graph, data, &common, folds, &prepared, &fits, None)?;
     let task = prepared.task(options.likelihood, options.prior);
-    let by_criterion = |a: &&Fit, b: &&Fit| criterion(&task, a).total_cmp(&criterion(&task, b));
-    let noise = candidates.iter().max_by(by_criterion).and_then(|fit| noise_of(&prepared, options, fit));
-    if noise.is_some() {
-        prepared = prepared.weighted(noise.as_deref())?;
+    let best = fits.iter().max_by(|a, b| criterion(&task, a).total_cmp(&criterion(&task, b)));
+    if let Some(noise) = best.and_then(|fit| noise_of(&prepared, options, fit)) {
+        let prepared = Prepared::new(graph, data, options.family, options.intercept)?.weighted(Some(&noise))?;
         let task = prepared.task(options.likelihood, options.prior);
-        let again = |fit: &Fit| refine_to(&task, fit, rho_of(fit, options), ROUGH);
-        candidates = candidates.iter().map(|fit| again(fit).unwrap_or_else(|| fit.clone())).collect();
+        let again = |fit: &Fit| refine_to(&task, fit, rho_of(fit, options), ROUGH).unwrap_or_else(|| fit.clone());
+        let fits: Vec<Fit> = fits.iter().map(again).collect();
+        scores.extend(score(graph, data, options, folds, &prepared, &fits, Some(noise))?);
     }
+    scores.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
+    if scores.is_empty() { Err(UNSOLVED) } else { Ok(scores) }
+}
+
+/// Scores of fits to all rows, with the noise that all rows suggest.
+fn score(
+    graph: &Graph,
+    data: &Dataset,
+    options: &CouplingOptions,
+    folds: &[Fold],
+    prepared: &Prepared,
+    fits: &[Fit],
+    noise: Option<Vec<f64>>,
+) -> Result<Vec<FoldScore>> {
+    let errors: Vec<Vec<f64>> = folds.par_iter().map(|fold| fold_errors(graph, data, options, fold, fits)).collect();
     let task = prepared.task(options.likelihood, options.prior);
-    let mut scores = Vec::with_capacity(candidates.len());
-    for (k, fit) in candidates.iter().enumerate() {
-        scores.push(FoldScore {
+    let scored = |(k, fit): (usize, &Fit)| {
+        Ok(FoldScore {
             structure: fit.structure,
             graph: fit.kappa > 0.0,
             errors: errors.iter().map(|fold| fold[k]).collect(),
             coupling: Coupling { node_noise: noise.clone(), ..coupling(&task, fit, options)? },
             criterion: criterion(&task, fit),
-        });
+        })
+    };
+    fits.iter().enumerate().map(scored).collect()
+}
+
+/// What decides between candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// The smallest error on the folds: where rows of different nodes have errors in common, so that the likelihood, which
+    /// takes rows as independent, is not to be trusted.
+    Folds,
+    /// The candidate of the largest criterion among those with a common noise, unless another one is better on the folds by
+    /// more than two standard errors of the difference: folds alone choose badly among candidates that are nearly as good.
+    LikelihoodAndFolds,
+}
+
+/// The candidate to use.
+pub fn choose_on_folds(scores: &[FoldScore], judge: Judge) -> Option<&FoldScore> {
+    let likely = scores.iter().filter(|s| s.coupling.node_noise.is_none());
+    let likely = likely.max_by(|a, b| a.criterion.total_cmp(&b.criterion));
+    match (judge, likely) {
+        (Judge::LikelihoodAndFolds, Some(likely)) => {
+            let mut order: Vec<&FoldScore> = scores.iter().collect();
+            order.sort_by(|a, b| a.mean_log().total_cmp(&b.mean_log()));
+            order.into_iter().find(|score| score.is_clearly_better_than(likely)).or(Some(likely))
+        }
+        _ => scores.iter().min_by(|a, b| a.mean().total_cmp(&b.mean())),
     }
-    scores.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
-    if scores.is_empty() { Err(UNSOLVED) } else { Ok(scores) }
 }
 
 /// How the share of the graph is found again for a candidate.
