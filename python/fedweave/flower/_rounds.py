@@ -99,7 +99,8 @@ class Rounds(Strategy):
             return []
         if self.silent:
             self.roster.ask_newcomers(grid, min(self.wait, self.ttl), self.silent)
-        self.answers.ask(*self.method.begin(), self._drawn())
+        v, tau = self.method.begin()
+        self.answers.ask(v, tau, self._drawn())
         return [self._request(server_round, int(i), config) for i in np.flatnonzero(self.answers.asked & ~self.served)]
 
     def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> tuple[ArrayRecord | None, MetricRecord | None]:
