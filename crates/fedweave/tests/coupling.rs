@@ -80,7 +80,7 @@ fn noisy_nodes_are_found() {
     let mut rng = stream(9, Purpose::LocalData, 2);
     let node_of: Vec<usize> = (0..100).flat_map(|i| data.rows(i).map(move |_| i)).collect();
     let more: Vec<f64> = (0..data.len()).map(|_| rng.sample::<f64, _>(StandardNormal)).collect();
-    let noisy = data.shift_labels(|r| if node_of[r] % 3 == 0 { 1.94 * more[r] } else { 0.0 });
+    let noisy = data.shift_labels(|r| if node_of[r].is_multiple_of(3) { 1.94 * more[r] } else { 0.0 });
     let options = CouplingOptions { noise: Noise::ByNode, ..only(Structure::Diagonal) };
     let coupling = learn(&graph, &noisy, &options).unwrap().coupling;
     let (mut loud, mut quiet) = (0.0, 0.0);
@@ -196,7 +196,12 @@ fn other_losses_have_problems_too() {
         for i in 0..graph.nodes() {
             let apart = solution.w.row(i).iter().zip(posterior.w.row(i)).map(|(a, b)| (a - b).abs());
             let apart = apart.fold(0.0, f64::max);
-            assert!(apart < 1e-6 * scale, "{family} {i}: {apart} of {scale}, gap {:?} of {}, {coupling:?}", solution.certified_gap, solution.objective);
+            assert!(
+                apart < 1e-6 * scale,
+                "{family} {i}: {apart} of {scale}, gap {:?} of {}, {coupling:?}",
+                solution.certified_gap,
+                solution.objective
+            );
         }
     }
     let options = CouplingOptions { family: Family::Absolute, ..Default::default() };
