@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from . import _engine
 from ._any_model import AnyModel, ask, table_of
-from ._checks import number, seed_of, threads_of
+from ._checks import number, seed_of, threads_of, warn
 from ._engine import LossKind
 from ._frames import take_apart
 from ._local import models_of
@@ -117,7 +116,7 @@ class ActiveSampling(AnyModel):
         task = Task(rows, net.names, feature_names(self), settings, classes=names, threads=threads_of(self.n_jobs))
         out = ask(_engine.active, AskTask(task, models, public), net)
         for notice in out["notices"][: len(out["notices"]) if linear else -1]:
-            warnings.warn(f"ActiveSampling: {notice}", UserWarning, stacklevel=2)
+            warn(f"ActiveSampling: {notice}")
         if not linear:
             say_aloud(self, out["notices"][-1])
         self._keep(out, net, linear)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import numbers
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from ._checks import number, threads_of
+from ._checks import number, threads_of, warn
 from ._fitted import groups_of, keep_edges, members, place_of_nodes, show
 from ._frames import take_apart
 from ._graphs import knn
@@ -160,11 +159,10 @@ class Networked(BaseEstimator):
 
     def _warn(self) -> None:
         gap = "no certificate" if self.certified_gap_ is None else f"certified gap {self.certified_gap_:.1e}"
-        warnings.warn(
+        warn(
             f"stopped before the tolerance ({self.status_}, {gap}, kkt residual {self.kkt_residual_:.1e}): "
             "raise max_iter or tol, or standardise the features",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     # -- using models ---------------------------------------------------------------------------
@@ -207,17 +205,17 @@ class Networked(BaseEstimator):
                 raise ParameterError(f"{name} is {value}; it must be between 0 and 1", name=name, value=value)
         task.settings |= {"lambda-grid": grid, "count": None if grid else int(count), "lambda-min-ratio": min_ratio}
         task.settings |= {"breakpoints": breakpoints, "direction": direction}
-        self._walk(task, net, _labels(partition, net))
-        assert self.path_ is not None
-        return self.path_
+        return self._walk(task, net, _labels(partition, net))[0]
 
-    def _walk(self, task: Task, net: Network, partition: list[str] | None = None, clusters: int | None = None) -> dict[str, Any]:
-        """Solves a path and keeps it, also what there is of it when somebody interrupts."""
+    def _walk(
+        self, task: Task, net: Network, partition: list[str] | None = None, clusters: int | None = None
+    ) -> tuple[LambdaPath, dict[str, Any]]:
+        """Solves a path and keeps it, also what there is of it when somebody interrupts; also the answer of the engine."""
         out = self._solve(task, net, lambda t: _engine.path(t, partition, clusters))
         self.path_ = LambdaPath(net, out, self._blocks(), self.n_features_in_)
         if out["interrupt"] is not None:
             raise out["interrupt"]
-        return out
+        return self.path_, out
 
     def _html_repr(self, *args: Any, **kwargs: Any) -> str:
         """The report, once fitted."""

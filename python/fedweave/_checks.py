@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,3 +55,11 @@ def threads_of(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, INTEGRAL) or not 1 <= n_jobs <= 1024:
         raise ParameterError(f"n_jobs is {n_jobs!r}; it must be None, -1 or a number of threads", name="n_jobs", value=n_jobs)
     return int(n_jobs)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning about the line outside this package that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "fedweave":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

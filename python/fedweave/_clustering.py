@@ -115,7 +115,7 @@ class ConvexClustering(ClusterMixin, Networked):
             self._keep(self._solve(task, net), task, net, single)
             return self
         task.settings |= said
-        out = self._walk(task, net, clusters=clusters)
+        _, out = self._walk(task, net, clusters=clusters)
         self._keep({**out, **out["fit"]}, task, net, single)
         return self
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from . import _engine
 from ._checks import number
+from ._network import Network
 from ._settings import grid_of, lam_settings
 from .errors import FedweaveError
 
 # What belongs to a fit alone.
-FIT_ONLY = ("time-limit", "loss-column", "ridge", "tolerance", "lambda-rule")
+FIT_ONLY = ("time-limit", "loss-column", "ridge", "tolerance")
 METHODS = ("local", "global", "networked", "shuffled")
 
 
@@ -54,38 +55,47 @@ def compare(
     >>> bool(table["error"]["networked"] < table["error"]["global"])
     True
     """
-    import pandas as pd
-
     if nodes is None and getattr(estimator, "node", None) is None:
         raise FedweaveError("compare: which nodes? give nodes=ids or an estimator with node='column'")
     task, net, _ = estimator._prepare(X, y, sample_weight, nodes, groups)
-    said = {key: value for key, value in task.settings.items() if key not in FIT_ONLY}
-    lams = getattr(estimator, "lams", None)
-    said |= lam_settings(estimator.lam) if lams is None else {"lambda-grid": grid_of(lams)}
-    said["lambda-rule"] = task.settings["lambda-rule"]
-    said["ridge"] = None if ridges is None else grid_of(ridges, "ridges")
-    said["test"] = number("test_size", test_size, 0.0, strict=True)
-    said["validation"] = task.settings["validation"] if validation is None else number("validation", validation, 0.0, strict=True)
-    said["splits"] = splits
-    said["seed"] = task.settings["seed"] if random_state is None else random_state
-    # A comparison has a tolerance of its own: errors on test rows do not depend on the last digits.
-    task.settings = said
+    asked = {"test": number("test_size", test_size, 0.0, strict=True), "splits": splits, "seed": random_state, "validation": validation}
+    task.settings = _settings(estimator, task.settings, ridges, asked)
     out = estimator._solve(task, net, _engine.compare)
-    summary = json.loads(out["summary"])
-    columns = {"error": "test_error", "standard_error": "standard_error", "nodes_better": "nodes_gain", "nodes_worse": "nodes_lose"}
-    rows = {shown: [summary[method][key] for method in METHODS] for shown, key in columns.items()}
-    frame = pd.DataFrame(rows, index=pd.Index(METHODS, name="method"))
-    frame[["error", "standard_error"]] = frame[["error", "standard_error"]].astype(float)
-    by_node = pd.DataFrame({method: np.array(out["by_node"][method], dtype=float)[net.order] for method in METHODS})
-    frame.attrs = {"summary": summary, "by_node": by_node.set_index(pd.Index(net.ids.tolist(), name="node", tupleize_cols=False))}
     if report is not None:
         from ._report import page
 
         page(out["report"], report)
-    return frame, _chart(frame, summary["error"]) if figure else None
+    frame = _frame(out, net)
+    return frame, _chart(frame) if figure else None
 
 
-def _chart(frame: Any, error: str) -> Any:
+def _settings(estimator: Any, said: dict[str, Any], ridges: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Those of the estimator, but what belongs to a fit alone. A comparison has a tolerance of its own: errors on test rows do not
+    depend on the last digits."""
+    lams = getattr(estimator, "lams", None)
+    return {
+        **{key: value for key, value in said.items() if key not in FIT_ONLY},
+        **(lam_settings(estimator.lam) if lams is None else {"lambda-grid": grid_of(lams)}),
+        **{key: value for key, value in asked.items() if value is not None},
+        "ridge": None if ridges is None else grid_of(ridges, "ridges"),
+    }
+
+
+def _frame(out: dict[str, Any], net: Network) -> Any:
+    """A row per method; the rest of the answer as attributes."""
+    import pandas as pd
+
+    summary = json.loads(out["summary"])
+    columns = {"error": "test_error", "standard_error": "standard_error", "nodes_better": "nodes_gain", "nodes_worse": "nodes_lose"}
+    rows = {shown: [summary[method][key] for method in METHODS] for shown, key in columns.items()}
+    frame = pd.DataFrame(rows, index=pd.Index(METHODS, name="method")).astype({"error": float, "standard_error": float})
+    by_node = {method: np.array(out["by_node"][method], dtype=float)[net.order] for method in METHODS}
+    frame.attrs["by_node"] = pd.DataFrame(by_node, index=pd.Index(net.ids.tolist(), name="node", tupleize_cols=False))
+    frame.attrs["summary"] = summary
+    return frame
+
+
+def _chart(frame: Any) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -95,5 +105,5 @@ def _chart(frame: Any, error: str) -> Any:
     spread = frame["standard_error"]
     ax.barh(frame.index, frame["error"], xerr=None if spread.isna().any() else spread, color="tab:blue")
     ax.invert_yaxis()
-    ax.set_xlabel(f"{error} on test rows")
+    ax.set_xlabel(f"{frame.attrs['summary']['error']} on test rows")
     return figure

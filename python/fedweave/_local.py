@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ._checks import SEED_MAX
+from ._checks import SEED_MAX, warn
 from ._nodes import name_of
 from .errors import ModelError, UnknownNodeError
 
@@ -146,9 +146,7 @@ def models_of(models: Any, names: Sequence[str], classes: int, seed: int, what: 
     made = [_model_of(given[node], node, classes, _seed(seed, i), what) for i, node in enumerate(names)]
     weightless = {type(m.estimator).__name__ for m in made if isinstance(m, Adapter) and weight_parameter(m.estimator) is None}
     for kind in sorted(weightless):
-        warnings.warn(
-            f"{kind}.fit takes no sample_weight: its rows are drawn again in proportion to their weights", UserWarning, stacklevel=4
-        )
+        warn(f"{kind}.fit takes no sample_weight: its rows are drawn again in proportion to their weights")
     return made
 
 

@@ -3,7 +3,6 @@ are the same; users see them in the order of the graph."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _engine
+from ._checks import warn
 from ._frames import take_apart
 from ._graphs import Edges, Positions, edges_of, is_geographic, knn, nearest
 from ._nodes import Named, locate, name_of, names_of_rows, objects, plain
@@ -71,10 +71,12 @@ def network(graph: Any, nodes: Any, rows: int, columns: Mapping[str, np.ndarray]
     its = _places(graph) if edges is None else edges.nodes
     if edges is not None:
         _mind_strangers(mine, its)
-    shown = {**its.by_name(), **{name: node for name, node in mine.by_name().items() if name not in set(its.names)}}
+    shown = its.by_name()
     if edges is not None and edges.textual:
         # A file knows the text of an id only; whoever has rows of the node knows what it is.
-        shown.update(mine.by_name())
+        shown |= mine.by_name()
+    else:
+        shown = {**shown, **mine.by_name(), **shown}
     names, ids, order, index = _nodes(shown)
     node_of_row = np.fromiter(map(index.__getitem__, mine.names), dtype=np.int64, count=len(mine.names))[codes]
     net = Network(names, ids, order, node_of_row, *(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0))
@@ -98,7 +100,7 @@ def _mind_strangers(mine: Named, its: Named) -> None:
         raise GraphError(f"graph: it has other nodes ({others}, ...) than the data ({some}, ...){hint}")
     more = ", ..." if len(strangers) > 3 else ""
     count = f"{len(strangers)} node{'s' if len(strangers) > 1 else ''}"
-    warnings.warn(f"graph: it does not have {count} of the data, without edges there: {some}{more}", UserWarning, stacklevel=5)
+    warn(f"graph: it does not have {count} of the data, which learn alone: {some}{more}")
 
 
 def of_rows(rows: int) -> Network:

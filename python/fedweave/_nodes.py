@@ -73,6 +73,10 @@ def names_of_rows(nodes: Any, rows: int) -> tuple[Named, np.ndarray]:
 def numbered(nodes: Iterable[Any]) -> tuple[Named, dict[Any, int]]:
     """Nodes as they come, and for every id the position of its node. Ids with the same text are one node."""
     distinct = dict.fromkeys(nodes)
+    if set(map(type, distinct)) in ({str}, {int}) and "" not in distinct:
+        # The usual case, without a loop: different ids have different names.
+        ids_as_given = list(distinct)
+        return Named(ids_as_given, list(map(str, ids_as_given))), dict(zip(distinct, range(len(distinct))))
     for node in distinct:
         if node is None or node != node or node == "":
             raise NamelessNode(node)

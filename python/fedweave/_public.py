@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._checks import number, one_of
+from ._checks import number, one_of, warn
 from ._frames import is_frame
 from ._nodes import locate, name_of
 from .errors import FedweaveError, NotFiniteError, SizeError, UnknownNodeError
@@ -41,7 +40,7 @@ def say_aloud(estimator: Any, words: str) -> None:
     """Nodes give something away when public rows are drawn by default: whoever did not ask for it should know."""
     if isinstance(estimator.public, str) and estimator.public == "auto":
         name = type(estimator).__name__
-        warnings.warn(f"{name}: {words}; public='moments' says that this is meant", UserWarning, stacklevel=3)
+        warn(f"{name}: {words}; public='moments' says that this is meant")
 
 
 def _of(given: Mapping[Any, Any], key: Any, name: str | None = None) -> Any:
