@@ -5,3 +5,6 @@
 //! never a seed.
 
 pub mod accountant;
+pub mod mechanisms;
+pub mod sensitivity;
+pub mod statistics;
