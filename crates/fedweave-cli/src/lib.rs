@@ -12,6 +12,7 @@ mod job_args;
 mod jobs;
 #[cfg(feature = "federation")]
 mod node;
+mod privacy;
 mod progress;
 #[cfg(feature = "federation")]
 mod reexec;
@@ -67,6 +68,9 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(files::GraphCommand),
+    /// What noise costs, attempts to break it, and features that hide something
+    #[command(subcommand, after_help = privacy::EXAMPLES)]
+    Privacy(privacy::PrivacyCommand),
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
@@ -144,6 +148,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Predict(args) => files::predict(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(&command),
+        Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "federation")]
         Command::Up(args) => up::run(&args.settings()?),

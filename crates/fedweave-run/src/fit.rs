@@ -2,6 +2,7 @@
 
 mod hub;
 mod learnt;
+mod private;
 mod report;
 mod summary;
 mod text;
@@ -30,6 +31,7 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub use learnt::LearntCoupling;
+pub use private::{PrivateRows, Protection};
 pub use report::report_of;
 pub use summary::summary;
 pub use text::text;
@@ -65,6 +67,8 @@ pub struct FitResult {
     pub hub: Option<Vec<f64>>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
+    /// How the rows are protected, if they are.
+    pub protection: Option<Protection>,
     /// Errors on the rows trained with, once somebody asked.
     pub(crate) errors: OnceLock<Errors>,
 }
@@ -87,6 +91,10 @@ impl FitResult {
     /// The node that could do most harm by lying, and how far it could move all other models together. It needs the
     /// eigenvalues of every loss; where these are much work it is left out.
     pub fn worst_liar(&self) -> Option<std::result::Result<(usize, f64), Unbounded>> {
+        if self.protection.is_some() {
+            // It would tell about the rows.
+            return None;
+        }
         let work = self.problem.nodes() as f64 * (self.problem.dim() as f64).powi(3);
         let found = (work <= 2e8).then(|| worst_liar(&self.problem));
         // The common mean is nobody's to lie about.
@@ -116,6 +124,9 @@ struct Strength {
 
 /// Chooses lambda if asked to, and fits.
 pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+    if request.privacy.is_some() {
+        return private::fit(request, input, observer);
+    }
     if request.coupling == CouplingChoice::Learnt {
         return learnt::fit(request, input, observer);
     }
@@ -269,6 +280,7 @@ pub fn finish(
         tuning: None,
         hub,
         learnt: None,
+        protection: None,
         errors: OnceLock::new(),
     }
 }

@@ -19,6 +19,7 @@ mod intervals;
 mod model_file;
 pub mod path;
 pub mod predictor;
+pub mod privacy;
 pub mod relax;
 pub mod request;
 pub mod run_dir;

@@ -27,6 +27,13 @@ impl Scaling {
         Self::new(data, false, true)
     }
 
+    /// A scaling that is known without looking at rows: what is subtracted from every feature, and what it is divided by.
+    pub fn known(features: &[(f64, f64)], intercept: bool) -> Self {
+        let with_intercept = || features.iter().copied().chain(intercept.then_some((0.0, 1.0)));
+        let (mean, scale) = (with_intercept().map(|f| f.0).collect(), with_intercept().map(|f| f.1).collect());
+        Scaling { mean, scale, intercept }
+    }
+
     fn new(data: &Dataset, intercept: bool, centre: bool) -> Self {
         let (n, d) = (data.len().max(1) as f64, data.dim());
         let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };

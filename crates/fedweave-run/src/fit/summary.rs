@@ -52,6 +52,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "cells_filled": notices.cells_filled,
         "hub": fit.hub,
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
+        "privacy": fit.protection.as_ref().map(|protection| protection.summary()),
         "version": env!("CARGO_PKG_VERSION"),
     }))
 }

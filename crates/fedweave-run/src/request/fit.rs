@@ -12,6 +12,7 @@ use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
+use super::privacy::PrivacyChoice;
 use super::rounds::RoundsChoice;
 use super::settings::{Reader, Settings};
 use super::{Naming, Output, solver, unread};
@@ -36,6 +37,8 @@ pub struct FitRequest {
     pub rounds: Option<RoundsChoice>,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// What the rows are protected by.
+    pub privacy: Option<PrivacyChoice>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -87,8 +90,10 @@ impl FitRequest {
             "--resume does not go with --solver {}",
             reader.text("solver").unwrap_or_default()
         );
+        let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
-            held_out: HeldOutChoice::read(reader, why)?,
+            held_out: HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
+            privacy,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

@@ -5,6 +5,7 @@
 //! never a seed.
 
 pub mod accountant;
+pub mod audit;
 pub mod mechanisms;
 pub mod sensitivity;
 pub mod statistics;

@@ -73,9 +73,18 @@ pub fn release(
     Ok(Some(NoisyMoments { matrix, deviation: grid.deviation(), rows: m }))
 }
 
-/// Rows in the units of the data whose squared loss is that of the noisy moments, for all nodes; a node without moments has none.
-/// The last feature is what multiplies the intercept.
-pub fn stand_ins(moments: &[Option<NoisyMoments>], ranges: &Ranges) -> Result<Dataset> {
+/// The units of the features of stand-ins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    /// Those of the data.
+    Data,
+    /// Ranges are -1 to 1.
+    Box,
+}
+
+/// Rows whose squared loss is that of the noisy moments, for all nodes; a node without moments has none. The last feature is what
+/// multiplies the intercept; labels are in the units of the data.
+pub fn stand_ins(moments: &[Option<NoisyMoments>], ranges: &Ranges, units: Units) -> Result<Dataset> {
     let n = ranges.width();
     let d = ranges.features();
     let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
@@ -88,7 +97,10 @@ pub fn stand_ins(moments: &[Option<NoisyMoments>], ranges: &Ranges) -> Result<Da
                 let size = (n as f64 * values[k * n + k].max(0.0)).sqrt();
                 let row: Vec<f64> = vectors[k * n..(k + 1) * n].iter().map(|v| size * v).collect();
                 let (features, label) = ranges.unboxed(&row);
-                x.extend(features);
+                match units {
+                    Units::Data => x.extend(features),
+                    Units::Box => x.extend_from_slice(&row[..d]),
+                }
                 y.push(label);
                 weight.push(*rows as f64 / n as f64);
             }
@@ -127,7 +139,7 @@ mod tests {
         let mut rng = stream(2, Purpose::Noise, 0);
         // Noise of a ten-millionth of the sensitivity.
         let moments: Vec<_> = (0..3).map(|i| release(&data, i, &ranges, 1e-7, &mut rng).unwrap()).collect();
-        let stand_ins = stand_ins(&moments, &ranges).unwrap();
+        let stand_ins = stand_ins(&moments, &ranges, Units::Data).unwrap();
         assert!(moments[1].is_none() && stand_ins.rows(1).is_empty());
         for w in [[0.0, 0.0], [3.0, -3.5], [-1.0, 10.0]] {
             for node in [0, 2] {

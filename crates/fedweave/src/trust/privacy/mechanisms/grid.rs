@@ -74,9 +74,9 @@ mod tests {
         let grid = Grid::new(3.0, 0.7, 10).unwrap();
         assert!(grid.deviation() >= 2.1 && grid.deviation() < 2.1 * (1.0 + 1e-4));
         let mut rng = stream(1, Purpose::Noise, 0);
-        let noise: Vec<f64> = (0..20_000).map(|_| grid.perturb(0.1, &mut rng) - 0.1).collect();
-        assert!(noise.iter().all(|x| ((x + 0.1) / grid.step()).fract() == 0.0));
-        let variance = noise.iter().map(|x| x * x).sum::<f64>() / noise.len() as f64;
+        let noise: Vec<f64> = (0..20_000).map(|_| grid.perturb(0.1, &mut rng)).collect();
+        assert!(noise.iter().all(|x| (x / grid.step()).fract() == 0.0));
+        let variance = noise.iter().map(|x| (x - 0.1) * (x - 0.1)).sum::<f64>() / noise.len() as f64;
         assert!((variance / (2.1 * 2.1) - 1.0).abs() < 0.05, "{variance}");
     }
 

@@ -1,0 +1,83 @@
+//! `fedweave privacy`: what noise costs, and attempts to break it.
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use fedweave_run::privacy::audit::AuditRequest;
+use fedweave_run::privacy::epsilon::EpsilonRequest;
+
+use crate::{Exit, say};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fedweave privacy epsilon --sigma 3.7306 --delta 1e-5
+  fedweave privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5 --json
+  fedweave privacy audit --epsilon 1 --delta 1e-5";
+
+/// What noise costs, and attempts to break it
+#[derive(Subcommand)]
+pub enum PrivacyCommand {
+    /// The epsilon of a sequence of noisy releases, never below the truth
+    Epsilon(EpsilonArgs),
+    /// Try to tell apart neighbouring datasets by what is released: a lower bound on epsilon, beside the claim
+    Audit(AuditArgs),
+}
+
+#[derive(Args)]
+pub struct EpsilonArgs {
+    /// Deviation of the noise, in multiples of the sensitivity
+    #[arg(long)]
+    sigma: f64,
+    /// Probability that a row takes part in a release; 1: all rows do
+    #[arg(long, default_value_t = 1.0)]
+    rate: f64,
+    /// Number of releases
+    #[arg(long, default_value_t = 1)]
+    rounds: u64,
+    /// Probability of no protection
+    #[arg(long)]
+    delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct AuditArgs {
+    /// The claim
+    #[arg(long)]
+    epsilon: f64,
+    /// Probability of no protection
+    #[arg(long, default_value_t = 1e-5)]
+    delta: f64,
+    /// Nodes with a canary
+    #[arg(long, default_value_t = AuditRequest::CANARIES)]
+    canaries: usize,
+    /// Noise from this seed instead of the operating system, to repeat an audit
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(command: &PrivacyCommand) -> Result<Exit> {
+    match command {
+        PrivacyCommand::Epsilon(args) => epsilon(args),
+        PrivacyCommand::Audit(args) => audit(args),
+    }
+}
+
+fn epsilon(args: &EpsilonArgs) -> Result<Exit> {
+    let EpsilonArgs { sigma, rate, rounds, delta, json } = *args;
+    let result = EpsilonRequest { sigma, rate, rounds, delta }.run()?;
+    say(&if json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn audit(args: &AuditArgs) -> Result<Exit> {
+    let AuditArgs { epsilon, delta, canaries, seed, json } = *args;
+    let result = AuditRequest { epsilon, delta, canaries, seed }.run()?;
+    say(&if json { result.summary().to_string() } else { result.text() })?;
+    // A claim that was refuted is a failure of what was claimed.
+    Ok(if result.refuted() { Exit::Unfinished } else { Exit::Done })
+}

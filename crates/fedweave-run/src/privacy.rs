@@ -1,0 +1,5 @@
+//! Jobs about privacy: what releases cost, and attempts to break them.
+
+pub mod audit;
+pub mod epsilon;
+pub mod noise;
