@@ -31,6 +31,8 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub use learnt::LearntCoupling;
+#[cfg(feature = "federation")]
+pub(crate) use private::silent;
 pub use private::{PrivateRows, Protection};
 pub use report::report_of;
 pub use summary::summary;

@@ -2,4 +2,3 @@
 
 pub mod audit;
 pub mod epsilon;
-pub mod noise;

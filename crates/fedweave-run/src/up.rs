@@ -10,18 +10,20 @@ use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
 use fedweave_io::Input;
+use fedweave_node::config::PrivacySection;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
 use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{FitResult, Solved, build, finish};
+use crate::fit::{FitResult, Protection, Solved, build, finish, silent};
 use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{ModelRows, RelaxResult, RelaxStatus, errors, specs, task};
-use crate::request::RelaxRequest;
+use crate::request::privacy::PrivacyMethod;
 use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
+use crate::request::{FitRequest, RelaxRequest};
 use crate::training::TrainingRows;
 
 /// How the network becomes processes.
@@ -33,6 +35,7 @@ pub fn launch_options(choice: &LaunchChoice) -> LaunchOptions {
         port: choice.port,
         loopback_plaintext: choice.loopback_plaintext,
         record_frames: choice.record_frames,
+        privacy: None,
         seed: choice.seed,
     }
 }
@@ -51,15 +54,17 @@ pub struct FederatedFit {
     loss: LossSpec,
     problem: Problem,
     training: TrainingRows,
+    protection: Option<Protection>,
 }
 
 impl FederatedFit {
     /// Checks the data and describes the network.
-    pub fn new(request: UpRequest, input: Input, launch: &LaunchChoice) -> Result<Self> {
+    pub fn new(request: UpRequest, mut input: Input, launch: &LaunchChoice) -> Result<Self> {
         let (model, lambda) = (&request.fit.model, request.lambda);
         let loss = model.loss(&input)?;
         check(model, &input, &loss)?;
-        let training = TrainingRows::new(model, input.data.clone());
+        let protection = protection(&request.fit, &input, &loss)?;
+        let mut training = TrainingRows::new(model, input.data.clone());
         refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
         let name = model.penalty.name();
@@ -81,16 +86,44 @@ impl FederatedFit {
             patience: patience(launch)?,
             models: None,
         };
-        Ok(FederatedFit { network, request, input, loss, problem, training })
+        let mut problem = problem;
+        if protection.is_some() {
+            // Parts have the rows; what is judged and shown here knows none.
+            let nothing = input.data.select(&vec![false; input.data.len()]);
+            input.data = nothing.clone();
+            problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
+            training = TrainingRows { rows: nothing.clone(), scaled: nothing, scaling: None };
+        }
+        Ok(FederatedFit { network, request, input, loss, problem, training, protection })
     }
 
     /// The result, judged with all rows in sight.
     pub fn finish(self, collected: Collected, seconds: f64) -> FitResult {
         let settings = &self.request.fit.solve;
         let (solution, traffic) = certify_collected(&self.problem, collected, &self.network.method, settings);
-        let solved = Solved { solution, traffic: Some(traffic), seconds };
-        finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved)
+        let protection = self.protection;
+        let (solution, traffic) = match &protection {
+            Some(_) => (silent(solution), None),
+            None => (solution, Some(traffic)),
+        };
+        let solved = Solved { solution, traffic, seconds };
+        let result = finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved);
+        FitResult { protection, ..result }
     }
+
+    /// How parts protect their rows.
+    pub fn privacy(&self) -> Option<PrivacySection> {
+        self.protection.as_ref().map(|protection| protection.section(&self.input))
+    }
+}
+
+/// Parts release statistics.
+fn protection(request: &FitRequest, input: &Input, loss: &LossSpec) -> Result<Option<Protection>> {
+    let Some(choice) = &request.privacy else { return Ok(None) };
+    let LossSpec::Same(family) = loss else { refuse!("--dp-epsilon: all nodes must have the same loss") };
+    let statistics = choice.method_for(*family)? == PrivacyMethod::Statistics;
+    require!(statistics, "--dp-epsilon: a federation protects the rows of the squared loss (statistics) only");
+    Ok(Some(Protection::of_statistics(request, input)?.0))
 }
 
 fn method(request: &UpRequest, problem: &Problem) -> Result<MethodSpec> {

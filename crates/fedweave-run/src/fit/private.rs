@@ -14,13 +14,12 @@ use fedweave::trust::privacy::accountant::noise;
 use fedweave::trust::privacy::mechanisms::Grid;
 use fedweave::trust::privacy::sensitivity::{Movement, gradient_bound, largest_share};
 use fedweave::trust::privacy::statistics::{Ranges, Units, release, shrink, stand_ins};
-use fedweave_io::Input;
+use fedweave_io::{Input, Noise};
 use serde_json::{Value, json};
 
 use super::{FitResult, Solved, finish, run_solver};
 use crate::checks::check;
 use crate::error::{Error, Result, refuse, require};
-use crate::privacy::noise::Noise;
 use crate::request::FitRequest;
 use crate::request::privacy::{PrivacyChoice, PrivacyMethod};
 use crate::training::TrainingRows;
@@ -40,6 +39,8 @@ pub struct Protection {
     /// Deviation of the noise, at that node.
     deviation: f64,
     rows: usize,
+    /// The column of the target.
+    target: String,
 }
 
 impl Protection {
@@ -74,6 +75,49 @@ impl Protection {
     }
 }
 
+impl Protection {
+    /// Noise on the statistics of every node.
+    pub(crate) fn of_statistics(request: &FitRequest, input: &Input) -> Result<(Protection, Ranges, f64)> {
+        let choice = chosen(request)?;
+        let target = request.naming.target.clone().unwrap_or_default();
+        let ranges = ranges(request, &choice, input, choice.range(&target)?)?;
+        let multiplier = noise((choice.epsilon, choice.delta), 1.0, 1)?;
+        let least = (0..input.data.nodes()).map(|i| input.data.rows(i).len()).filter(|m| *m > 0).min();
+        let sensitivity = std::f64::consts::SQRT_2 * ranges.norm_squared() / least.unwrap_or(1) as f64;
+        let protection = Protection {
+            method: PrivacyMethod::Statistics,
+            deviation: multiplier * sensitivity,
+            rows: input.data.len(),
+            sensitivity,
+            target,
+            choice,
+        };
+        Ok((protection, ranges, multiplier))
+    }
+}
+
+#[cfg(feature = "federation")]
+impl Protection {
+    /// The same in the file of a part.
+    pub(crate) fn section(&self, input: &Input) -> fedweave_node::config::PrivacySection {
+        let range = |column: &str| self.choice.range(column).map_or([-1.0, 1.0], |(low, high)| [low, high]);
+        let columns = input.features.iter().filter(|name| self.choice.range(name).is_ok());
+        fedweave_node::config::PrivacySection {
+            epsilon: self.choice.epsilon,
+            delta: self.choice.delta,
+            releases: None,
+            ranges: columns.map(|name| range(name)).collect(),
+            target: range(&self.target),
+            clip: self.choice.clip,
+            seed: self.choice.seed,
+        }
+    }
+}
+
+fn chosen(request: &FitRequest) -> Result<PrivacyChoice> {
+    request.privacy.clone().ok_or_else(|| Error::request("--dp-epsilon is missing"))
+}
+
 /// Rows that may be seen by everybody, in place of the private ones.
 pub struct PrivateRows {
     /// In both units.
@@ -85,27 +129,14 @@ pub struct PrivateRows {
 impl PrivateRows {
     /// Noisy statistics of every node as rows. Nodes lend each other strength if they are `coupled` on one machine.
     pub fn new(request: &FitRequest, input: &Input, coupled: bool) -> Result<PrivateRows> {
-        let choice = request.privacy.clone().ok_or_else(|| Error::request("--dp-epsilon is missing"))?;
-        let target = request.naming.target.as_deref().unwrap_or("the target");
-        let ranges = ranges(request, &choice, input, choice.range(target)?)?;
-        let multiplier = noise((choice.epsilon, choice.delta), 1.0, 1)?;
-        let mut source = Noise::new(choice.seed);
+        let (protection, ranges, multiplier) = Protection::of_statistics(request, input)?;
+        let mut source = Noise::new(protection.choice.seed);
         let data = &input.data;
-        let mut moments = Vec::with_capacity(data.nodes());
-        for node in 0..data.nodes() {
-            moments.push(release(data, node, &ranges, multiplier, &mut source)?);
-        }
-        let deviation = moments.iter().flatten().map(|m| m.deviation).fold(0.0, f64::max);
+        let released = (0..data.nodes()).map(|node| release(data, node, &ranges, multiplier, &mut source));
+        let mut moments = released.collect::<fedweave::Result<Vec<_>>>()?;
         if coupled {
             shrink(&mut moments);
         }
-        let protection = Protection {
-            method: PrivacyMethod::Statistics,
-            sensitivity: deviation / multiplier,
-            deviation,
-            rows: data.len(),
-            choice,
-        };
         let training = TrainingRows {
             rows: stand_ins(&moments, &ranges, Units::Data)?,
             scaled: stand_ins(&moments, &ranges, Units::Box)?,
@@ -131,7 +162,7 @@ pub(super) fn fit(request: FitRequest, mut input: Input, observer: &dyn Observer
     let loss = request.model.loss(&input)?;
     check(&request.model, &input, &loss)?;
     let LossSpec::Same(family) = loss else { refuse!("--dp-epsilon: all nodes must have the same loss") };
-    let choice = request.privacy.clone().ok_or_else(|| Error::request("--dp-epsilon is missing"))?;
+    let choice = chosen(&request)?;
     let lambda = request.lambda.fixed.unwrap_or(0.0);
     if choice.method_for(family)? == PrivacyMethod::Output {
         return output(request, input, family, lambda, observer);
@@ -153,7 +184,7 @@ fn output(
     lambda: f64,
     observer: &dyn Observer,
 ) -> Result<FitResult> {
-    let choice = request.privacy.clone().ok_or_else(|| Error::request("--dp-epsilon is missing"))?;
+    let choice = chosen(&request)?;
     // Labels need no range: no label makes a gradient larger than the bound.
     let ranges = ranges(&request, &choice, &input, (-1.0, 1.0))?;
     let data = boxed(&input.data, &ranges);
@@ -184,6 +215,7 @@ fn output(
         sensitivity: movement.bound,
         deviation: grid.deviation(),
         rows: input.data.len(),
+        target: request.naming.target.clone().unwrap_or_default(),
         choice,
     };
     // What is left knows no rows.
@@ -239,7 +271,7 @@ fn certified(request: &FitRequest, problem: &Problem, gap: f64, observer: &dyn O
 }
 
 /// The solution without what was computed from rows.
-fn silent(solution: Solution) -> Solution {
+pub(crate) fn silent(solution: Solution) -> Solution {
     Solution {
         u: Matrix::zeros(solution.u.rows(), solution.u.cols()),
         status: Status::Converged,

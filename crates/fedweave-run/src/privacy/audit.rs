@@ -2,9 +2,9 @@
 
 use fedweave::trust::privacy::accountant::noise;
 use fedweave::trust::privacy::audit::{Canaries, LowerBound, lower_bound};
+use fedweave_io::Noise;
 use serde_json::{Value, json};
 
-use super::noise::Noise;
 use crate::error::{Result, require};
 use crate::wording::number;
 

@@ -6,6 +6,7 @@
 
 pub mod accountant;
 pub mod audit;
+pub mod features;
 pub mod mechanisms;
 pub mod sensitivity;
 pub mod statistics;

@@ -12,6 +12,7 @@ pub use ranges::Ranges;
 pub use shrink::shrink;
 
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::mechanisms::Grid;
 use crate::dataset::Dataset;
@@ -20,7 +21,7 @@ use crate::linalg::jacobi::eigen;
 use crate::matrix::Matrix;
 
 /// The noisy `mean v v'` of a node.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoisyMoments {
     /// Row after row.
     pub matrix: Vec<f64>,
