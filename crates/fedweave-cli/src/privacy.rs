@@ -1,16 +1,21 @@
 //! `fedweave privacy`: what noise costs, and attempts to break it.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use fedweave_run::privacy::audit::AuditRequest;
 use fedweave_run::privacy::epsilon::EpsilonRequest;
+use fedweave_run::privacy::features::FeaturesRequest;
 
+use crate::files::write;
 use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
 Examples:
   fedweave privacy epsilon --sigma 3.7306 --delta 1e-5
   fedweave privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5 --json
+  fedweave privacy features nodes.csv --private lat,lon --target y --out z.csv
   fedweave privacy audit --epsilon 1 --delta 1e-5";
 
 /// What noise costs, and attempts to break it
@@ -18,6 +23,8 @@ Examples:
 pub enum PrivacyCommand {
     /// The epsilon of a sequence of noisy releases, never below the truth
     Epsilon(EpsilonArgs),
+    /// Features that hide private columns from linear guesses
+    Features(FeaturesArgs),
     /// Try to tell apart neighbouring datasets by what is released: a lower bound on epsilon, beside the claim
     Audit(AuditArgs),
 }
@@ -36,6 +43,30 @@ pub struct EpsilonArgs {
     /// Probability of no protection
     #[arg(long)]
     delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct FeaturesArgs {
+    /// Table with one row per data point
+    nodes: PathBuf,
+    /// Columns to hide, e.g. lat,lon
+    #[arg(long, value_delimiter = ',', required = true)]
+    private: Vec<String>,
+    /// Column that is to be predicted; it stays as it is
+    #[arg(long)]
+    target: Option<String>,
+    /// Column that names the node of a row
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// Table to write
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// Seed of the rows that guesses are judged on
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -63,6 +94,7 @@ pub struct AuditArgs {
 pub fn run(command: &PrivacyCommand) -> Result<Exit> {
     match command {
         PrivacyCommand::Epsilon(args) => epsilon(args),
+        PrivacyCommand::Features(args) => features(args),
         PrivacyCommand::Audit(args) => audit(args),
     }
 }
@@ -71,6 +103,18 @@ fn epsilon(args: &EpsilonArgs) -> Result<Exit> {
     let EpsilonArgs { sigma, rate, rounds, delta, json } = *args;
     let result = EpsilonRequest { sigma, rate, rounds, delta }.run()?;
     say(&if json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn features(args: &FeaturesArgs) -> Result<Exit> {
+    let FeaturesArgs { nodes, private, target, node, seed, .. } = args;
+    let (nodes, private) = (nodes.clone(), private.clone());
+    let request = FeaturesRequest { nodes, private, target: target.clone(), node: node.clone(), seed: *seed };
+    let result = request.run()?;
+    if let Some(path) = &args.out {
+        write(path, &result.csv)?;
+    }
+    say(&if args.json { result.summary().to_string() } else { result.text() })?;
     Ok(Exit::Done)
 }
 

@@ -2,3 +2,4 @@
 
 pub mod audit;
 pub mod epsilon;
+pub mod features;

@@ -11,6 +11,7 @@ mod models;
 mod not_errors;
 mod outputs;
 mod path;
+mod privacy;
 mod reproduce;
 mod rounds;
 mod sandbox;

@@ -8,5 +8,6 @@ pub mod accountant;
 pub mod audit;
 pub mod features;
 pub mod mechanisms;
+pub mod probe;
 pub mod sensitivity;
 pub mod statistics;
