@@ -1,0 +1,164 @@
+//! Cross-fitting: how many trees of which kind, and the score of every row by a trunk that has not seen it.
+
+use rayon::prelude::*;
+
+use super::bins::Bins;
+use super::boost::Boost;
+use super::rows::TrunkRows;
+use super::share::BinnedRows;
+use super::{Trunk, TrunkLoss, TrunkOptions};
+use crate::error::{Error, Result};
+
+/// What cross-fitting found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CrossFit {
+    /// The best candidate, with the best number of rounds.
+    pub options: TrunkOptions,
+    /// The score of every row by the trunk grown without its fold.
+    pub scores: Vec<f64>,
+    /// What became of every candidate, in their order.
+    pub tried: Vec<Tried>,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// The candidate, with its best number of rounds.
+    pub options: TrunkOptions,
+    /// Mean loss of rows that were held out, by weight.
+    pub error: f64,
+}
+
+/// Rounds without a better error after which a candidate stops.
+const PATIENCE: usize = 30;
+
+/// Rounds grown before errors are looked at; the result does not depend on it.
+const BLOCK: usize = 15;
+
+/// Grows a trunk per fold and candidate, and chooses candidate and rounds by the mean loss of held out rows.
+pub fn cross_fit(
+    rows: &TrunkRows,
+    loss: TrunkLoss,
+    fold_of_row: &[u32],
+    candidates: &[TrunkOptions],
+) -> Result<CrossFit> {
+    rows.check(loss)?;
+    let folds = check_folds(rows, fold_of_row)?;
+    candidates.iter().try_for_each(TrunkOptions::check)?;
+    let Some(first) = candidates.first() else {
+        return Err(Error::Size { what: "candidates", expected: 1, found: 0 });
+    };
+    let bins = Bins::new(rows.x, rows.weight, rows.categories(), first.bins_max);
+    let binned = [BinnedRows::new(rows, &bins)];
+    let mut races: Vec<Race> = candidates
+        .iter()
+        .map(|options| Race::new(options, (0..folds).map(|k| boost(&binned, fold_of_row, k, &bins, loss, options))))
+        .collect();
+    while races.iter().any(Race::runs) {
+        races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
+    }
+    let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
+    let best = (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best });
+    let scores = races[best].scores(rows, fold_of_row);
+    Ok(CrossFit { options: tried[best].options, scores, tried })
+}
+
+fn check_folds(rows: &TrunkRows, fold_of_row: &[u32]) -> Result<u32> {
+    if fold_of_row.len() != rows.x.rows() {
+        return Err(Error::Size { what: "folds of rows", expected: rows.x.rows(), found: fold_of_row.len() });
+    }
+    let folds = fold_of_row.iter().max().map_or(0, |largest| largest + 1);
+    for fold in 0..folds {
+        let others = (0..fold_of_row.len()).any(|row| fold_of_row[row] != fold && rows.weight[row] > 0.0);
+        if !others {
+            return Err(Error::Size { what: "rows with weight in other folds", expected: 1, found: 0 });
+        }
+    }
+    Ok(folds)
+}
+
+fn boost<'a>(
+    binned: &'a [BinnedRows<'a>; 1],
+    fold_of_row: &[u32],
+    fold: u32,
+    bins: &'a Bins,
+    loss: TrunkLoss,
+    options: &'a TrunkOptions,
+) -> Boost<'a> {
+    let (held, others) = (0..fold_of_row.len() as u32).partition(|row| fold_of_row[*row as usize] == fold);
+    Boost::new(binned, vec![(others, held)], bins, loss, options)
+}
+
+/// A candidate: its folds advance together.
+struct Race<'a> {
+    options: &'a TrunkOptions,
+    folds: Vec<Boost<'a>>,
+    /// Error after so many rounds.
+    errors: Vec<f64>,
+}
+
+impl<'a> Race<'a> {
+    fn new(options: &'a TrunkOptions, folds: impl Iterator<Item = Boost<'a>>) -> Self {
+        Race { options, folds: folds.collect(), errors: Vec::new() }
+    }
+
+    /// Rounds with the smallest error, counted from 1, among those before patience ends; and whether it has ended.
+    fn best(&self) -> (usize, bool) {
+        let mut best = 0;
+        for (round, error) in self.errors.iter().enumerate() {
+            if *error < self.errors[best] {
+                best = round;
+            }
+            if round - best >= PATIENCE {
+                return (best + 1, true);
+            }
+        }
+        (best + 1, false)
+    }
+
+    fn runs(&self) -> bool {
+        self.errors.len() < self.options.rounds && !self.best().1
+    }
+
+    fn advance(&mut self, rows: &BinnedRows) {
+        let rounds = BLOCK.min(self.options.rounds - self.errors.len());
+        let losses: Vec<Vec<f64>> = self.folds.par_iter_mut().map(|fold| advance(fold, rows, rounds)).collect();
+        let weight: f64 = rows.weights.iter().sum();
+        for round in 0..rounds {
+            self.errors.push(losses.iter().map(|fold| fold[round]).sum::<f64>() / weight);
+        }
+    }
+
+    fn tried(&self) -> Tried {
+        let (rounds, _) = self.best();
+        let error = self.errors.get(rounds - 1).copied().unwrap_or(f64::INFINITY);
+        Tried { options: TrunkOptions { rounds, ..*self.options }, error }
+    }
+
+    fn scores(&self, rows: &TrunkRows, fold_of_row: &[u32]) -> Vec<f64> {
+        let (rounds, _) = self.best();
+        let trunks: Vec<Trunk> = self.folds.iter().map(|fold| truncated(&fold.trunk, rounds)).collect();
+        let category = |row: usize| rows.category.map(|category| category[row]);
+        let score = |row: usize| trunks[fold_of_row[row] as usize].score(rows.x.row(row), category(row));
+        (0..rows.x.rows()).into_par_iter().map(score).collect()
+    }
+}
+
+/// Grows trees, and returns the summed losses of the held out rows after each.
+fn advance(fold: &mut Boost, rows: &BinnedRows, rounds: usize) -> Vec<f64> {
+    (0..rounds)
+        .map(|_| {
+            fold.round();
+            let (share, loss) = (&fold.shares[0], fold.trunk.loss);
+            let of_row = |row: &u32| {
+                let row = *row as usize;
+                rows.weights[row] * loss.value(share.scores()[row], rows.labels[row])
+            };
+            share.scored().iter().map(of_row).sum()
+        })
+        .collect()
+}
+
+fn truncated(trunk: &Trunk, rounds: usize) -> Trunk {
+    Trunk { trees: trunk.trees[..rounds].to_vec(), ..trunk.clone() }
+}
