@@ -1,3 +1,4 @@
 //! What can be learnt about a problem before it is solved.
 
 pub mod coupling;
+pub mod shocks;
