@@ -1,4 +1,5 @@
 //! What can be learnt about a problem before it is solved.
 
 pub mod coupling;
+pub mod shocks;
 pub mod trunk;
