@@ -23,6 +23,9 @@ pub struct PredictArgs {
     /// Also the interval that holds the label of a row with this probability, e.g. 0.9 (models of --coupling learnt)
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     interval: Option<f64>,
+    /// Rows with labels that were observed since the fit: what nodes share at a time is predicted from them, too
+    #[arg(long, value_name = "FILE")]
+    observed: Option<PathBuf>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     out: Option<PathBuf>,
@@ -34,7 +37,7 @@ pub fn predict(args: &PredictArgs) -> Result<Exit> {
         Some(level) => predictor.with_interval(&args.run, level)?,
         None => predictor,
     };
-    let text = predictor.predict_file(&args.rows)?.to_csv();
+    let text = predictor.predict_file(&args.rows, args.observed.as_deref())?.to_csv();
     match &args.out {
         Some(path) => write(path, &text)?,
         None => std::io::stdout().write_all(text.as_bytes())?,

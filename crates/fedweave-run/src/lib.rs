@@ -8,6 +8,7 @@
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
 pub mod ask;
+mod blend_file;
 pub mod checks;
 pub mod compare;
 mod drawing;
@@ -23,6 +24,7 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod training;
+pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;
 pub mod watch;

@@ -7,13 +7,14 @@ use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows, dot};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
 };
 
+use crate::blend_file::{BlendFile, BlendPredictor, Labelled};
 use crate::error::{Error, Place, Result, refuse, require};
 use crate::intervals::Intervals;
 use crate::model_file::cells;
-use crate::run_dir::ENCODING;
+use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
 
 /// What `encoding.json` says where nodes have different losses.
@@ -21,8 +22,13 @@ const MIXED: &str = "mixed";
 
 /// How rows are read for models with parameters, and what their scores mean.
 pub fn encoding_of(loss: &LossSpec, input: &Input) -> RunEncoding {
-    let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
-    RunEncoding { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
+    RunEncoding { loss: loss_name(loss), labels: class_labels(&input.data), encoding: input.encoding.clone() }
+}
+
+/// How the two classes of a two-class loss were written.
+pub(crate) fn class_labels(data: &Dataset) -> [String; 2] {
+    let negative = if data.y().contains(&-1.0) { "-1" } else { "0" };
+    [negative.into(), "1".into()]
 }
 
 /// The same for models of any class.
@@ -53,6 +59,13 @@ pub struct Predictor {
 enum Models {
     Parameters(Option<Family>, Parameters),
     AnyClass(ModelFile),
+    Blend(Family, BlendFile),
+}
+
+/// What a row is predicted from besides its features.
+struct Around<'a> {
+    blend: Option<BlendPredictor<'a>>,
+    times: Option<Vec<f64>>,
 }
 
 /// A table of predictions.
@@ -72,6 +85,12 @@ impl Predictor {
         if scores.loss == ANY_CLASS {
             let file = ModelFile::read(run, &scores.encoding)?;
             return Ok(Predictor { scores, models: Models::AnyClass(file), interval: None, shown });
+        }
+        if scores.loss == BLENDED {
+            let file: BlendFile = read_json(run, BLEND).at(format!("{shown}: cannot be read; fit again"))?;
+            file.check(scores.encoding.dim())?;
+            let Some(family) = file.family() else { refuse!("{BLEND}: its loss is unknown; fit again") };
+            return Ok(Predictor { scores, models: Models::Blend(family, file), interval: None, shown });
         }
         let family = family(&scores)?;
         require!(
@@ -98,8 +117,8 @@ impl Predictor {
         Ok(self)
     }
 
-    /// Predicts the rows of a file.
-    pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
+    /// Predicts the rows of a file; `observed` holds rows with labels that were seen since the fit.
+    pub fn predict_file(&self, path: &Path, observed: Option<&Path>) -> Result<Predictions> {
         // The target is not needed, whatever stands there.
         let encoding = Encoding { target: None, ..self.scores.encoding.clone() };
         let mut rows = load_rows(path, &encoding)?;
@@ -107,18 +126,43 @@ impl Predictor {
             scaling.apply_rows(&mut rows.x);
         }
         let of: HashMap<&str, usize> = self.names().enumerate().map(|(i, name)| (name, i)).collect();
+        let observed = observed.map(|file| self.observed(file, &of)).transpose()?;
+        let around = Around { blend: self.blend(observed.as_ref())?, times: rows.times.take() };
         let row = |(r, name): (usize, &String)| {
-            let unknown = || {
-                let line = rows.lines[r];
-                let place = path.display();
-                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
-            };
-            let node = *of.get(name.as_str()).ok_or_else(unknown)?;
-            let cells = self.cells(node, rows.x.row(r))?;
+            let node = self.node(name, &of, path, rows.lines[r])?;
+            let cells = self.cells(node, rows.x.row(r), &around, r)?;
             Ok([vec![name.clone()], cells].concat())
         };
         let lines = rows.node.iter().enumerate().map(row).collect::<Result<_>>()?;
         Ok(Predictions { header: [vec![encoding.node.clone()], self.columns()].concat(), rows: lines })
+    }
+
+    fn node(&self, name: &str, of: &HashMap<&str, usize>, path: &Path, line: u64) -> Result<usize> {
+        let unknown = || {
+            let place = path.display();
+            Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
+        };
+        of.get(name).copied().ok_or_else(unknown)
+    }
+
+    fn blend(&self, observed: Option<&Labelled>) -> Result<Option<BlendPredictor<'_>>> {
+        match &self.models {
+            Models::Blend(_, file) => file.predictor(observed).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Rows with labels and times.
+    fn observed(&self, path: &Path, of: &HashMap<&str, usize>) -> Result<Labelled> {
+        let shown = path.display();
+        let knows_shocks = matches!(&self.models, Models::Blend(_, file) if file.has_shocks());
+        require!(knows_shocks, "--observed: the models of {} know nothing that nodes share at a time; fit with --tune --time", self.shown);
+        let rows = load_rows(path, &self.scores.encoding)?;
+        let (Some(y), Some(times)) = (rows.y, rows.times) else {
+            refuse!("--observed {shown}: needs the target and the time of every row")
+        };
+        let node = rows.node.iter().zip(&rows.lines).map(|(name, line)| self.node(name, of, path, *line));
+        Ok(Labelled { node: node.collect::<Result<_>>()?, x: rows.x, y, times })
     }
 
     /// Names of the nodes that have a model.
@@ -126,6 +170,7 @@ impl Predictor {
         match &self.models {
             Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
             Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+            Models::Blend(_, file) => Box::new(file.nodes.iter().map(String::as_str)),
         }
     }
 
@@ -141,7 +186,11 @@ impl Predictor {
             let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
             std::iter::once("prediction".into()).chain(probability).collect()
         };
-        let Models::Parameters(family, _) = &self.models else { return classes() };
+        let family = match &self.models {
+            Models::Parameters(family, _) => *family,
+            Models::Blend(family, _) => Some(*family),
+            Models::AnyClass(_) => return classes(),
+        };
         match family.map(Family::link) {
             // What a score means differs from node to node.
             None => plain(&["score"]),
@@ -152,8 +201,16 @@ impl Predictor {
         }
     }
 
-    fn cells(&self, node: usize, x: &[f64]) -> Result<Vec<String>> {
+    fn cells(&self, node: usize, x: &[f64], around: &Around, row: usize) -> Result<Vec<String>> {
+        if let (Models::Blend(family, _), Some(blend)) = (&self.models, &around.blend) {
+            let p = blend.predict(node, x, around.times.as_ref().map(|times| times[row]));
+            return Ok(match family.link() {
+                Some(Link::Logit) => vec![self.scores.labels[usize::from(p > 0.5)].clone(), p.to_string()],
+                _ => vec![p.to_string()],
+            });
+        }
         let (family, w) = match &self.models {
+            Models::Blend(..) => return Ok(Vec::new()),
             Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
             Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
         };

@@ -76,6 +76,11 @@ impl Folds {
         }
     }
 
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.block.len()
+    }
+
     /// Number of folds.
     pub fn count(&self) -> usize {
         self.count
@@ -83,11 +88,12 @@ impl Folds {
 
     /// The fold that holds out a row; `None` if none does.
     pub fn of(&self, row: usize) -> Option<usize> {
-        match self.block[row] {
+        let fold = match self.block[row] {
             ALWAYS_TRAINS => None,
             block if self.forward => (block as usize).checked_sub(1),
             block => Some(block as usize),
-        }
+        };
+        fold.filter(|fold| *fold < self.count)
     }
 
     /// True if a fold trains with a row.
@@ -97,6 +103,11 @@ impl Folds {
             block if self.forward => block as usize <= fold,
             block => block as usize != fold,
         }
+    }
+
+    /// The first few of the folds alone.
+    pub fn first(&self, count: usize) -> Folds {
+        Folds { count: count.min(self.count), ..self.clone() }
     }
 
     /// The rows that a fold trains with.

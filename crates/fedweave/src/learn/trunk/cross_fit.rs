@@ -8,13 +8,14 @@ use super::rows::TrunkRows;
 use super::share::BinnedRows;
 use super::{Trunk, TrunkLoss, TrunkOptions};
 use crate::error::{Error, Result};
+use crate::folds::Folds;
 
 /// What cross-fitting found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossFit {
     /// The best candidate, with the best number of rounds.
     pub options: TrunkOptions,
-    /// The score of every row by the trunk grown without its fold.
+    /// The score of every row by the trunk grown without its fold; NaN where no fold holds it out.
     pub scores: Vec<f64>,
     /// What became of every candidate, in their order.
     pub tried: Vec<Tried>,
@@ -39,11 +40,11 @@ const BLOCK: usize = 15;
 pub fn cross_fit(
     rows: &TrunkRows,
     loss: TrunkLoss,
-    fold_of_row: &[u32],
+    folds: &Folds,
     candidates: &[TrunkOptions],
 ) -> Result<CrossFit> {
     rows.check(loss)?;
-    let folds = check_folds(rows, fold_of_row)?;
+    check_folds(rows, folds)?;
     candidates.iter().try_for_each(TrunkOptions::check)?;
     let Some(first) = candidates.first() else {
         return Err(Error::Size { what: "candidates", expected: 1, found: 0 });
@@ -52,40 +53,41 @@ pub fn cross_fit(
     let binned = [BinnedRows::new(rows, &bins)];
     let mut races: Vec<Race> = candidates
         .iter()
-        .map(|options| Race::new(options, (0..folds).map(|k| boost(&binned, fold_of_row, k, &bins, loss, options))))
+        .map(|options| Race::new(options, (0..folds.count()).map(|k| boost(&binned, folds, k, &bins, loss, options))))
         .collect();
     while races.iter().any(Race::runs) {
         races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
     }
     let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
     let best = (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best });
-    let scores = races[best].scores(rows, fold_of_row);
+    let scores = races[best].scores(rows, folds);
     Ok(CrossFit { options: tried[best].options, scores, tried })
 }
 
-fn check_folds(rows: &TrunkRows, fold_of_row: &[u32]) -> Result<u32> {
-    if fold_of_row.len() != rows.x.rows() {
-        return Err(Error::Size { what: "folds of rows", expected: rows.x.rows(), found: fold_of_row.len() });
+fn check_folds(rows: &TrunkRows, folds: &Folds) -> Result<()> {
+    if folds.rows() != rows.x.rows() {
+        return Err(Error::Size { what: "rows dealt out to folds", expected: rows.x.rows(), found: folds.rows() });
     }
-    let folds = fold_of_row.iter().max().map_or(0, |largest| largest + 1);
-    for fold in 0..folds {
-        let others = (0..fold_of_row.len()).any(|row| fold_of_row[row] != fold && rows.weight[row] > 0.0);
+    for fold in 0..folds.count() {
+        let others = (0..folds.rows()).any(|row| folds.trains(fold, row) && rows.weight[row] > 0.0);
         if !others {
             return Err(Error::Size { what: "rows with weight in other folds", expected: 1, found: 0 });
         }
     }
-    Ok(folds)
+    Ok(())
 }
 
 fn boost<'a>(
     binned: &'a [BinnedRows<'a>; 1],
-    fold_of_row: &[u32],
-    fold: u32,
+    folds: &Folds,
+    fold: usize,
     bins: &'a Bins,
     loss: TrunkLoss,
     options: &'a TrunkOptions,
 ) -> Boost<'a> {
-    let (held, others) = (0..fold_of_row.len() as u32).partition(|row| fold_of_row[*row as usize] == fold);
+    let all = 0..folds.rows() as u32;
+    let held = all.clone().filter(|row| folds.of(*row as usize) == Some(fold)).collect();
+    let others = all.filter(|row| folds.trains(fold, *row as usize)).collect();
     Boost::new(binned, vec![(others, held)], bins, loss, options)
 }
 
@@ -123,7 +125,8 @@ impl<'a> Race<'a> {
     fn advance(&mut self, rows: &BinnedRows) {
         let rounds = BLOCK.min(self.options.rounds - self.errors.len());
         let losses: Vec<Vec<f64>> = self.folds.par_iter_mut().map(|fold| advance(fold, rows, rounds)).collect();
-        let weight: f64 = rows.weights.iter().sum();
+        let held = self.folds.iter().flat_map(|fold| fold.shares[0].scored());
+        let weight: f64 = held.map(|row| rows.weights[*row as usize]).sum();
         for round in 0..rounds {
             self.errors.push(losses.iter().map(|fold| fold[round]).sum::<f64>() / weight);
         }
@@ -135,11 +138,14 @@ impl<'a> Race<'a> {
         Tried { options: TrunkOptions { rounds, ..*self.options }, error }
     }
 
-    fn scores(&self, rows: &TrunkRows, fold_of_row: &[u32]) -> Vec<f64> {
+    fn scores(&self, rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
         let (rounds, _) = self.best();
         let trunks: Vec<Trunk> = self.folds.iter().map(|fold| truncated(&fold.trunk, rounds)).collect();
         let category = |row: usize| rows.category.map(|category| category[row]);
-        let score = |row: usize| trunks[fold_of_row[row] as usize].score(rows.x.row(row), category(row));
+        let score = |row: usize| match folds.of(row) {
+            Some(fold) => trunks[fold].score(rows.x.row(row), category(row)),
+            None => f64::NAN,
+        };
         (0..rows.x.rows()).into_par_iter().map(score).collect()
     }
 }
