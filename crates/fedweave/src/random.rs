@@ -38,6 +38,7 @@ pub enum Purpose {
     Candidates,
     SharedRows,
     Distilled,
+    CalibrationFolds,
 }
 
 /// Stream `index` (usually a node) of a purpose.
