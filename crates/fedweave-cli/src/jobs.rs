@@ -66,7 +66,7 @@ fn relax(settings: &Settings) -> Result<Exit> {
     let result = relax::relax(request, load(&spec)?, &terminal)?;
     terminal.finish();
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
-    tell(&output, || Ok(relax::summary(&result)), || Ok(relax::text(&result, written.as_deref())))?;
+    tell(&output, || relax::summary(&result), || relax::text(&result, written.as_deref()))?;
     Ok(Exit::Done)
 }
 

@@ -8,6 +8,7 @@
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
 pub mod ask;
+pub mod calibration;
 pub mod checks;
 pub mod compare;
 mod drawing;
@@ -17,6 +18,7 @@ pub mod graph;
 pub mod held_out;
 mod intervals;
 mod model_file;
+pub mod monitor;
 pub mod path;
 pub mod predictor;
 pub mod relax;

@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use fedweave::learn::conformal::Score;
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
-use fedweave::matrix::{Matrix, Rows, dot};
+use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
+    ANY_CLASS, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows, read_json,
+    read_parameters,
 };
 
+use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::intervals::Intervals;
-use crate::model_file::cells;
+use crate::intervals::{Intervals, Uncertainty};
+use crate::model_file::predict;
 use crate::run_dir::ENCODING;
 use crate::wording::loss_name;
 
@@ -46,6 +49,8 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
+    known: Option<Uncertainty>,
+    calibration: Option<RunCalibration>,
     interval: Option<Intervals>,
     shown: String,
 }
@@ -69,70 +74,127 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        if scores.loss == ANY_CLASS {
-            let file = ModelFile::read(run, &scores.encoding)?;
-            return Ok(Predictor { scores, models: Models::AnyClass(file), interval: None, shown });
-        }
-        let family = family(&scores)?;
-        require!(
-            family != Some(Family::Point),
-            "the point loss places nodes, it does not predict rows; see parameters.csv"
-        );
-        let parameters = read_parameters(run)?;
-        let features = scores.encoding.names().len();
-        let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
-        require!(
-            found == wanted,
-            "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
-            run.join("parameters.csv").display()
-        );
-        Ok(Predictor { scores, models: Models::Parameters(family, parameters), interval: None, shown })
+        let (models, known) = match scores.loss == ANY_CLASS {
+            true => (Models::AnyClass(ModelFile::read(run, &scores.encoding)?), None),
+            false => {
+                let (family, parameters) = read_linear(run, &scores)?;
+                let known = Uncertainty::read(run, &parameters)?;
+                (Models::Parameters(family, parameters), known)
+            }
+        };
+        let names: Vec<&str> = models.names().collect();
+        let calibration = RunCalibration::read(run, &names)?;
+        Ok(Predictor { scores, models, known, calibration, interval: None, shown })
     }
 
-    /// Adds intervals that hold the label of a new row with this probability, if the run knows how well its models are known.
-    pub fn with_interval(mut self, run: &Path, level: f64) -> Result<Predictor> {
-        let Models::Parameters(_, parameters) = &self.models else {
-            refuse!("--interval: these models come without uncertainty; fit with --coupling learnt")
+    /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
+    /// predictions are off.
+    pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
+        let family = match &self.models {
+            Models::Parameters(family, _) => *family,
+            Models::AnyClass(_) => None,
         };
-        self.interval = Some(Intervals::read(run, parameters, level)?);
+        let (nodes, calibration) = (self.names().count(), self.calibration.as_ref());
+        self.interval = Some(Intervals::new(level, nodes, calibration, family, self.known.as_ref(), &self.shown)?);
         Ok(self)
     }
 
     /// Predicts the rows of a file.
     pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
         // The target is not needed, whatever stands there.
-        let encoding = Encoding { target: None, ..self.scores.encoding.clone() };
+        let rows = self.read_rows(path, false)?;
+        let row = |(r, (node, name)): (usize, (usize, &String))| {
+            let x = rows.x.row(r);
+            let prediction = self.predict(node, x)?;
+            let interval = self.interval_cells(node, x, &prediction);
+            Ok([vec![name.clone()], self.point_cells(&prediction), interval].concat())
+        };
+        let nodes = self.places(&rows, path)?.into_iter().zip(&rows.node);
+        let lines = nodes.enumerate().map(row).collect::<Result<_>>()?;
+        Ok(Predictions { header: [vec![self.scores.encoding.node.clone()], self.columns()].concat(), rows: lines })
+    }
+
+    /// Rows of a file in the features of the models, with their labels if they are wanted.
+    pub(crate) fn read_rows(&self, path: &Path, labelled: bool) -> Result<LoadedRows> {
+        let known = &self.scores.encoding;
+        let encoding = Encoding { target: known.target.clone().filter(|_| labelled), ..known.clone() };
         let mut rows = load_rows(path, &encoding)?;
         if let Models::AnyClass(ModelFile { scaling: Some(scaling), .. }) = &self.models {
             scaling.apply_rows(&mut rows.x);
         }
+        Ok(rows)
+    }
+
+    /// The position of the node of every row.
+    pub(crate) fn places(&self, rows: &LoadedRows, path: &Path) -> Result<Vec<usize>> {
         let of: HashMap<&str, usize> = self.names().enumerate().map(|(i, name)| (name, i)).collect();
-        let row = |(r, name): (usize, &String)| {
-            let unknown = || {
-                let line = rows.lines[r];
-                let place = path.display();
+        let place = |(r, name): (usize, &String)| {
+            of.get(name.as_str()).copied().ok_or_else(|| {
+                let (place, line) = (path.display(), rows.lines[r]);
                 Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
-            };
-            let node = *of.get(name.as_str()).ok_or_else(unknown)?;
-            let cells = self.cells(node, rows.x.row(r))?;
-            Ok([vec![name.clone()], cells].concat())
+            })
         };
-        let lines = rows.node.iter().enumerate().map(row).collect::<Result<_>>()?;
-        Ok(Predictions { header: [vec![encoding.node.clone()], self.columns()].concat(), rows: lines })
+        rows.node.iter().enumerate().map(place).collect()
     }
 
     /// Names of the nodes that have a model.
     pub fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        match &self.models {
-            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
-            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+        self.models.names()
+    }
+
+    /// The column that is predicted.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.scores.encoding.target.as_deref()
+    }
+
+    /// What rows that the models have not seen say about them.
+    pub(crate) fn calibration(&self) -> Option<&RunCalibration> {
+        self.calibration.as_ref()
+    }
+
+    /// The score of a row with a label, in the units of the calibration.
+    pub(crate) fn score(&self, score: Score, node: usize, x: &[f64], label: f64) -> Result<f64> {
+        let prediction = self.predict(node, x)?;
+        let label = match &self.models {
+            Models::Parameters(Some(family), _) => label_of(*family, label),
+            _ => label,
+        };
+        Ok(score.of(&prediction, label, self.deviation(node, x, &prediction)))
+    }
+
+    /// What the model expects of the score of a row; 1 if it has no opinion.
+    fn deviation(&self, node: usize, x: &[f64], prediction: &Prediction) -> f64 {
+        match (&self.models, &self.known) {
+            (Models::Parameters(Some(family), _), Some(known)) => known.deviation(*family, node, x, prediction),
+            _ => 1.0,
         }
+    }
+
+    fn predict(&self, node: usize, x: &[f64]) -> Result<Prediction> {
+        match &self.models {
+            Models::AnyClass(file) => predict(file, node, Rows::new(x.len(), x)),
+            Models::Parameters(family, parameters) => {
+                // Without one loss for all nodes there is a score and nothing more.
+                let said = family.unwrap_or(Family::Squared).predict(x, parameters.w.row(node));
+                said.ok_or_else(|| Error::request("the point loss places nodes, it does not predict rows"))
+            }
+        }
+    }
+
+    fn classes(&self) -> &[String] {
+        let two = matches!(&self.models, Models::Parameters(Some(family), _)
+            if matches!(family.link(), Some(Link::Logit | Link::Margin)));
+        if two { &self.scores.labels } else { &self.scores.encoding.classes }
     }
 
     /// Names of the columns of a prediction.
     fn columns(&self) -> Vec<String> {
-        let ends = self.interval.iter().flat_map(|_| ["lower".to_owned(), "upper".to_owned()]);
-        self.point_columns().into_iter().chain(ends).collect()
+        let ends: &[&str] = match self.interval.as_ref().map(|interval| interval.score) {
+            None => &[],
+            Some(Score::Class) => &["set"],
+            Some(_) => &["lower", "upper"],
+        };
+        self.point_columns().into_iter().chain(ends.iter().map(|end| (*end).to_owned())).collect()
     }
 
     fn point_columns(&self) -> Vec<String> {
@@ -152,33 +214,63 @@ impl Predictor {
         }
     }
 
-    fn cells(&self, node: usize, x: &[f64]) -> Result<Vec<String>> {
-        let (family, w) = match &self.models {
-            Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
-            Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
-        };
-        if let Some(interval) = &self.interval {
-            let (value, half) = (dot(x, w), interval.half_width(node, x));
-            return Ok([value, value - half, value + half].map(|v| v.to_string()).to_vec());
-        }
-        // Without one loss for all nodes there is a score and nothing more.
-        Ok(match family.unwrap_or(Family::Squared).predict(x, w) {
-            Some(Prediction::Number(value)) => vec![value.to_string()],
-            Some(Prediction::Margin { class, score }) => vec![self.scores.labels[class].clone(), score.to_string()],
-            Some(Prediction::Class { class, probabilities }) => self.class_cells(family, class, &probabilities),
-            None => Vec::new(),
-        })
-    }
-
-    fn class_cells(&self, family: Option<Family>, class: usize, probabilities: &[f64]) -> Vec<String> {
-        match family.and_then(Family::link) {
-            Some(Link::Logit) => vec![self.scores.labels[class].clone(), probabilities[1].to_string()],
-            _ => {
-                let label = self.scores.encoding.classes[class].clone();
-                std::iter::once(label).chain(probabilities.iter().map(f64::to_string)).collect()
+    fn point_cells(&self, prediction: &Prediction) -> Vec<String> {
+        let label = |class: usize| self.classes()[class].clone();
+        match prediction {
+            Prediction::Number(value) => vec![value.to_string()],
+            Prediction::Margin { class, score } => vec![label(*class), score.to_string()],
+            // Of two classes the probability of the second says all.
+            Prediction::Class { class, probabilities } if self.scores.encoding.classes.is_empty() => {
+                vec![label(*class), probabilities[1].to_string()]
+            }
+            Prediction::Class { class, probabilities } => {
+                std::iter::once(label(*class)).chain(probabilities.iter().map(f64::to_string)).collect()
             }
         }
     }
+
+    fn interval_cells(&self, node: usize, x: &[f64], prediction: &Prediction) -> Vec<String> {
+        let Some(Intervals { score, thresholds }) = &self.interval else { return Vec::new() };
+        match prediction {
+            Prediction::Number(value) => {
+                let scale = self.deviation(node, x, prediction);
+                let (low, high) = score.interval(*value, scale, thresholds[node]);
+                vec![low.to_string(), high.to_string()]
+            }
+            _ => {
+                let classes = self.classes();
+                let inside = score.set(prediction, classes.len(), thresholds[node]);
+                vec![inside.into_iter().map(|k| classes[k].as_str()).collect::<Vec<_>>().join("|")]
+            }
+        }
+    }
+}
+
+impl Models {
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
+            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+        }
+    }
+}
+
+/// Models with parameters, and the loss that they are of.
+fn read_linear(run: &Path, scores: &RunEncoding) -> Result<(Option<Family>, Parameters)> {
+    let family = family(scores)?;
+    require!(
+        family != Some(Family::Point),
+        "the point loss places nodes, it does not predict rows; see parameters.csv"
+    );
+    let parameters = read_parameters(run)?;
+    let features = scores.encoding.names().len();
+    let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
+    require!(
+        found == wanted,
+        "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
+        run.join("parameters.csv").display()
+    );
+    Ok((family, parameters))
 }
 
 impl Predictions {
