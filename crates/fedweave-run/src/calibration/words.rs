@@ -46,12 +46,9 @@ pub(crate) fn coverage_words(calibration: &RunCalibration) -> Result<String> {
     let alone = calibration.model_coverage(TOLD).map_or(String::new(), |coverage| {
         format!(" ({} before calibration, by the model alone)", percent(coverage.share()))
     });
-    Ok(format!(
-        "intervals calibrated on {}: of {:.0} % {} hold {held} of rows unseen{alone}",
-        calibration.how,
-        100.0 * TOLD,
-        if calibration.score == Score::Class { "sets" } else { "intervals" },
-    ))
+    let (what, level) = (if calibration.score == Score::Class { "sets" } else { "intervals" }, 100.0 * TOLD);
+    let how = &calibration.how;
+    Ok(format!("{what} calibrated on {how}; those of {level:.0} % hold {held} of unseen rows{alone}"))
 }
 
 /// What was asked for against what was seen.
