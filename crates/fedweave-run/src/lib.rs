@@ -9,6 +9,7 @@
 
 pub mod ask;
 mod blend_file;
+pub mod calibration;
 pub mod checks;
 pub mod compare;
 mod drawing;
@@ -18,6 +19,7 @@ pub mod graph;
 pub mod held_out;
 mod intervals;
 mod model_file;
+pub mod monitor;
 pub mod path;
 pub mod predictor;
 pub mod relax;

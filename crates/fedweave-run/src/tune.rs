@@ -4,15 +4,19 @@ mod report;
 mod summary;
 mod write;
 
+use fedweave::learn::conformal::{Calibration, Score};
 use fedweave::learn::race::{Cost, Race, RaceOptions, Rows, Shared, race};
 use fedweave::learn::shocks::Time;
+use fedweave::loss::Family;
 use fedweave::matrix::Matrix;
 use fedweave::solve::{Status, Watch};
 use fedweave_io::Input;
 
 use crate::blend_file::{BlendFile, Place};
+use crate::calibration::{RunCalibration, label_of};
 use crate::checks::check;
 use crate::error::{Result, require};
+use crate::predictor::blended;
 use crate::request::TuneRequest;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
@@ -32,6 +36,8 @@ pub struct TuneResult {
     pub race: Race,
     /// The winners, ready to predict.
     pub blend: BlendFile,
+    /// How far predictions of rows were off that the models had not seen.
+    pub calibration: Option<RunCalibration>,
     /// Seconds it took.
     pub seconds: f64,
 }
@@ -73,7 +79,8 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
         take_shares(&mut race, parts)?;
     }
     let blend = BlendFile::new(&request, &input, &training, attributes, place, &race);
-    Ok(TuneResult { cost, seconds: observer.seconds() - began, blend, race, request, input })
+    let calibration = calibration(family, &input, &race, &request)?;
+    Ok(TuneResult { cost, calibration, seconds: observer.seconds() - began, blend, race, request, input })
 }
 
 /// Shares that somebody named.
@@ -88,6 +95,19 @@ fn take_shares(race: &mut Race, parts: &[(String, f64)]) -> Result<()> {
         require!(race.entry(name).is_some(), "--recipe {name}: did not run; what ran: {}", known());
     }
     Ok(())
+}
+
+/// Scores of the predictions that the winners made for rows they had not seen.
+fn calibration(family: Family, input: &Input, race: &Race, request: &TuneRequest) -> Result<Option<RunCalibration>> {
+    let Some(score) = Score::of_loss(family) else { return Ok(None) };
+    let rows = (0..input.names.len()).flat_map(|i| input.data.rows(i).map(move |r| (i, r)));
+    let scored = rows.filter(|(_, r)| !race.out_of_fold[*r].is_nan()).map(|(i, r)| {
+        let label = label_of(family, input.data.y()[r]);
+        (i, score.of(&blended(family, race.out_of_fold[r]), label, 1.0))
+    });
+    let scores = Calibration::new(input.names.len(), scored)?;
+    let how = request.folds.describe();
+    Ok(Some(RunCalibration { score, scores, how, unseen: false, scaled: false }))
 }
 
 fn time_kind(input: &Input) -> Time {

@@ -39,6 +39,7 @@ pub enum Purpose {
     SharedRows,
     Distilled,
     ShockOrder,
+    CalibrationFolds,
 }
 
 /// Stream `index` (usually a node) of a purpose.

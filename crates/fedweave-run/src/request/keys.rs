@@ -186,6 +186,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("repeats", Count, "N", FIT | COMPARE, "Deal rows out to folds so many times [default: 1]").with("--folds"),
         key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
         key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
+        key("calibrate", Count, "FOLDS", FIT, "Calibrate the intervals of `fedweave predict --interval` on rows left out of so many fits, e.g. 10 [default: on the rows held out to validate, if any]"),
         key("split", Text, "RULE", FIT | PATH | COMPARE | ASK, "random: drawn separately per node; last: the last rows of every node; nodes (with --folds): whole nodes [default: random]"),
         key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Hold out the same values of this column (e.g. dates) at all nodes"),
         key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),

@@ -98,7 +98,8 @@ const STAGES: [&str; 10] = [
 
 /// Runs the race.
 pub fn race(rows: &Rows, folds: &Folds, shared: Option<&Shared>, options: &RaceOptions) -> Result<Race> {
-    let mut runner = Runner { rows, folds, options, entries: Vec::new(), failed: Vec::new(), learnt: None, grown: None };
+    let mut runner =
+        Runner { rows, folds, options, entries: Vec::new(), failed: Vec::new(), learnt: None, grown: None };
     let stages: Vec<&str> = STAGES.into_iter().filter(|stage| runner.takes_part(stage)).collect();
     let total = stages.len() + usize::from(shared.is_some());
     let mut stopped = false;
@@ -131,9 +132,7 @@ impl Runner<'_> {
     /// True if anything that was asked for is, or needs, this stage.
     fn takes_part(&self, stage: &str) -> bool {
         let possible = match stage {
-            "learnt" | "mixed" | "node-effects" => {
-                self.rows.intercept && TrunkLoss::of(self.rows.family).is_some()
-            }
+            "learnt" | "mixed" | "node-effects" => self.rows.intercept && TrunkLoss::of(self.rows.family).is_some(),
             "trunk" | "trunk+leaves" => TrunkLoss::of(self.rows.family).is_some(),
             "trunk+features" => self.rows.intercept && TrunkLoss::of(self.rows.family).is_some(),
             "leaves+trunk" => self.rows.intercept && self.rows.cost == Cost::Squared,
@@ -205,9 +204,8 @@ impl Runner<'_> {
         }
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by(|a, b| self.entries[*a].error().total_cmp(&self.entries[*b].error()));
-        let tried = order.iter().enumerate().filter(|(place, k)| {
-            *place < SHOCKED || self.entries[**k].member.name == "learnt"
-        });
+        let tried =
+            order.iter().enumerate().filter(|(place, k)| *place < SHOCKED || self.entries[**k].member.name == "learnt");
         for k in tried.map(|(_, k)| *k).collect::<Vec<_>>() {
             let base = self.entries[k].clone();
             match layered::shocked(self.rows, self.folds, shared, &base) {

@@ -90,7 +90,8 @@ impl Residuals {
     }
 
     fn check(&self) -> Result<()> {
-        for (what, found) in [("nodes of the residuals", self.node.len()), ("times of the residuals", self.time.len())] {
+        for (what, found) in [("nodes of the residuals", self.node.len()), ("times of the residuals", self.time.len())]
+        {
             if found != self.len() {
                 return Err(Error::Size { what, expected: self.len(), found });
             }
@@ -222,7 +223,8 @@ impl fmt::Display for Shocks {
         }
         let all = self.su2() + self.s2;
         write!(f, "shared shocks explain {:.0} % of the variance of the residuals:", 100.0 * self.su2() / all)?;
-        let named = [("all nodes share", self.common), ("close nodes share", self.nearby), ("nodes have alone", self.own)];
+        let named =
+            [("all nodes share", self.common), ("close nodes share", self.nearby), ("nodes have alone", self.own)];
         for (k, (who, part)) in named.into_iter().filter_map(|(who, part)| Some((who, part?))).enumerate() {
             let comma = if k > 0 { "," } else { "" };
             write!(f, "{comma} {who} {:.0} %", 100.0 * part.variance / all)?;

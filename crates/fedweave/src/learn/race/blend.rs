@@ -121,8 +121,9 @@ mod tests {
     fn no_other_shares_cost_less() {
         let rows = 400;
         let y: Vec<f64> = normal(3, rows).iter().map(|v| v.exp().round()).collect();
-        let predictors: Vec<Vec<f64>> =
-            (4..8).map(|s| normal(s, rows).iter().zip(&y).map(|(v, y)| (0.4 * v).exp() * (0.3 + 0.7 * y)).collect()).collect();
+        let predictors: Vec<Vec<f64>> = (4..8)
+            .map(|s| normal(s, rows).iter().zip(&y).map(|(v, y)| (0.4 * v).exp() * (0.3 + 0.7 * y)).collect())
+            .collect();
         let predictors: Vec<&[f64]> = predictors.iter().map(Vec::as_slice).collect();
         let weight = vec![1.0 / rows as f64; rows];
         for cost in [Cost::Squared, Cost::Deviance, Cost::Huber(0.3)] {

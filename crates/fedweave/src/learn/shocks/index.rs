@@ -84,7 +84,14 @@ impl Index {
     }
 
     /// A place with the `count` allowed rows whose shocks are most like the one there.
-    pub fn patch(&self, space: &Space, kernel: &Kernel, at: Place, count: usize, allowed: impl Fn(u32) -> bool) -> Patch {
+    pub fn patch(
+        &self,
+        space: &Space,
+        kernel: &Kernel,
+        at: Place,
+        count: usize,
+        allowed: impl Fn(u32) -> bool,
+    ) -> Patch {
         let rows = self.search(space, kernel, at, count, allowed);
         let places: Vec<Place> = rows.iter().map(|&r| self.place(r)).chain([at]).collect();
         let mut pairs = Vec::with_capacity(places.len() * (places.len() + 1) / 2);

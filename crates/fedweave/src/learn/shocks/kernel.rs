@@ -123,14 +123,7 @@ impl Layout {
     }
 
     /// `gradient += weight * d covariance / d theta` for the shocks of two rows, given their parts.
-    pub fn add_gradient(
-        &self,
-        kernel: &Kernel,
-        pair: &Pair,
-        parts: &[f64; PARTS],
-        weight: f64,
-        gradient: &mut [f64],
-    ) {
+    pub fn add_gradient(&self, kernel: &Kernel, pair: &Pair, parts: &[f64; PARTS], weight: f64, gradient: &mut [f64]) {
         let mut at = 0;
         for k in (0..PARTS).filter(|k| self.present[*k]) {
             let pull = weight * parts[k];

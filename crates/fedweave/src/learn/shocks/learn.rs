@@ -218,7 +218,8 @@ impl<'a> Learner<'a> {
             let lasts = layout.lasting.then(|| 1.0 / kernel.fading[k]);
             layout.present[k].then_some(Part { variance: unit * kernel.variance[k], lasts })
         };
-        let reach = layout.present[NEARBY].then(|| kernel.decay.map_or(Reach::Kappa(kappa), |d| Reach::Length(1.0 / d)));
+        let reach =
+            layout.present[NEARBY].then(|| kernel.decay.map_or(Reach::Kappa(kappa), |d| Reach::Length(1.0 / d)));
         Shocks {
             common: part(COMMON),
             nearby: part(NEARBY),

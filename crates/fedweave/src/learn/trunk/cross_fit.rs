@@ -37,12 +37,7 @@ const PATIENCE: usize = 30;
 const BLOCK: usize = 15;
 
 /// Grows a trunk per fold and candidate, and chooses candidate and rounds by the mean loss of held out rows.
-pub fn cross_fit(
-    rows: &TrunkRows,
-    loss: TrunkLoss,
-    folds: &Folds,
-    candidates: &[TrunkOptions],
-) -> Result<CrossFit> {
+pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &[TrunkOptions]) -> Result<CrossFit> {
     rows.check(loss)?;
     check_folds(rows, folds)?;
     candidates.iter().try_for_each(TrunkOptions::check)?;
