@@ -25,8 +25,8 @@ mod rows;
 
 pub use cost::Cost;
 pub use entry::Entry;
-pub use layered::Shared;
-pub use linear::{Given, GivenPenalty, Linear};
+pub use layered::{Grown, Shared, grow_trunk, predict_trunk};
+pub use linear::{Given, GivenPenalty, Linear, LinearFit, predict_linear};
 pub use member::{LeafInput, Leaves, Member, MemberShocks, described};
 pub use rows::{Rows, Watcher};
 
@@ -124,7 +124,7 @@ struct Runner<'a> {
     options: &'a RaceOptions<'a>,
     entries: Vec<Entry>,
     failed: Vec<(String, String)>,
-    learnt: Option<linear::LinearFit>,
+    learnt: Option<LinearFit>,
     grown: Option<layered::Grown>,
 }
 
@@ -163,13 +163,10 @@ impl Runner<'_> {
         let (rows, folds, watch, seed) = (self.rows, self.folds, self.options.watch, self.options.seed);
         let linear = |linear: Linear| linear.fit(rows, folds, watch);
         Ok(Some(match stage {
-            "learnt" => {
-                linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?))
-            }
+            "learnt" => linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?)),
             "trunk" => {
-                let Some(loss) = TrunkLoss::of(rows.family) else { return Ok(None) };
-                let grown = layered::grow(rows, folds, loss, rows.data.y(), seed)?;
-                layered::trunk_entry(rows, self.grown.insert(grown))
+                let Some(grown) = grow_trunk(rows, folds, seed) else { return Ok(None) };
+                layered::trunk_entry(rows, self.grown.insert(grown?))
             }
             "trunk+leaves" | "trunk+features" => {
                 let Some(grown) = &self.grown else { return Ok(None) };
@@ -214,7 +211,7 @@ impl Runner<'_> {
     }
 }
 
-fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &linear::LinearFit) -> Entry {
+fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &LinearFit) -> Entry {
     let out_of_fold = fit.out_of_fold(rows.data, folds, rows.cost);
     let leaves = Leaves::new(LeafInput::Features, &fit.w, rows.data.nodes());
     Entry::new(rows, Member { leaves: Some(leaves), ..Member::new(name) }, out_of_fold, fit.chosen.clone())
