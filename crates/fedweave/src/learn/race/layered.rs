@@ -212,6 +212,10 @@ pub fn shocked(rows: &Rows, folds: &Folds, shared: &Shared, base: &Entry) -> Res
     let found: Vec<Vec<(usize, f64)>> = (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?;
     let mut out_of_fold = base.out_of_fold.clone();
     found.iter().flatten().filter(|(r, _)| !shared.times[*r].is_nan()).for_each(|(r, shock)| out_of_fold[*r] += shock);
+    // Where whole times are held out there is nothing to predict shocks from.
+    if out_of_fold.iter().zip(&base.out_of_fold).all(|(a, b)| a == b || a.is_nan()) {
+        return Ok(None);
+    }
     let chosen = format!("{}; {shocks}", base.chosen);
     let name = format!("{}+shocks", base.member.name);
     let member = Member { name, shocks: Some(MemberShocks { shocks, residuals }), ..base.member.clone() };

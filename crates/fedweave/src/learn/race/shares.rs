@@ -52,7 +52,9 @@ fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Result<Vec<f64>>
 /// The best shares without small ones.
 fn best_shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
     let judged = Judged { cost: rows.cost, y: rows.data.y(), weight };
-    let mut kept: Vec<usize> = (0..entries.len()).collect();
+    // Candidates that come to the same (a mixed model of which only the intercept varies) count once.
+    let same = |a: usize, b: usize| entries[a].out_of_fold.iter().zip(&entries[b].out_of_fold).all(alike);
+    let mut kept: Vec<usize> = (0..entries.len()).filter(|&k| !(0..k).any(|j| same(j, k))).collect();
     let found = loop {
         let predictions: Vec<&[f64]> = kept.iter().map(|&k| entries[k].out_of_fold.as_slice()).collect();
         let found = judged.shares(&predictions);
@@ -86,6 +88,10 @@ fn worthwhile(rows: &Rows, folds: &Folds, entries: &[Entry], shares: Vec<f64>) -
         }
         _ => shares,
     }
+}
+
+fn alike((a, b): (&f64, &f64)) -> bool {
+    (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * (a.abs() + b.abs())
 }
 
 fn together(rows: &Rows, entries: &[Entry], shares: &[f64]) -> Vec<f64> {
