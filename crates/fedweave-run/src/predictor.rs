@@ -14,7 +14,7 @@ use fedweave_io::{
 
 use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::intervals::{Intervals, Uncertainty};
+use crate::intervals::{Doubts, Intervals};
 use crate::model_file::predict;
 use crate::run_dir::ENCODING;
 use crate::wording::loss_name;
@@ -49,8 +49,7 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
-    known: Option<Uncertainty>,
-    calibration: Option<RunCalibration>,
+    doubts: Doubts,
     interval: Option<Intervals>,
     shown: String,
 }
@@ -74,28 +73,25 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        let (models, known) = match scores.loss == ANY_CLASS {
-            true => (Models::AnyClass(ModelFile::read(run, &scores.encoding)?), None),
+        let models = match scores.loss == ANY_CLASS {
+            true => Models::AnyClass(ModelFile::read(run, &scores.encoding)?),
             false => {
                 let (family, parameters) = read_linear(run, &scores)?;
-                let known = Uncertainty::read(run, &parameters)?;
-                (Models::Parameters(family, parameters), known)
+                Models::Parameters(family, parameters)
             }
         };
-        let names: Vec<&str> = models.names().collect();
-        let calibration = RunCalibration::read(run, &names)?;
-        Ok(Predictor { scores, models, known, calibration, interval: None, shown })
+        let linear = match &models {
+            Models::Parameters(family, parameters) => Some((*family, parameters)),
+            Models::AnyClass(_) => None,
+        };
+        let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
+        Ok(Predictor { scores, models, doubts, interval: None, shown })
     }
 
     /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
     /// predictions are off.
     pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
-        let family = match &self.models {
-            Models::Parameters(family, _) => *family,
-            Models::AnyClass(_) => None,
-        };
-        let (nodes, calibration) = (self.names().count(), self.calibration.as_ref());
-        self.interval = Some(Intervals::new(level, nodes, calibration, family, self.known.as_ref(), &self.shown)?);
+        self.interval = Some(self.doubts.intervals(level, &self.shown)?);
         Ok(self)
     }
 
@@ -149,7 +145,7 @@ impl Predictor {
 
     /// What rows that the models have not seen say about them.
     pub(crate) fn calibration(&self) -> Option<&RunCalibration> {
-        self.calibration.as_ref()
+        self.doubts.calibration()
     }
 
     /// The score of a row with a label, in the units of the calibration.
@@ -159,15 +155,7 @@ impl Predictor {
             Models::Parameters(Some(family), _) => label_of(*family, label),
             _ => label,
         };
-        Ok(score.of(&prediction, label, self.deviation(node, x, &prediction)))
-    }
-
-    /// What the model expects of the score of a row; 1 if it has no opinion.
-    fn deviation(&self, node: usize, x: &[f64], prediction: &Prediction) -> f64 {
-        match (&self.models, &self.known) {
-            (Models::Parameters(Some(family), _), Some(known)) => known.deviation(*family, node, x, prediction),
-            _ => 1.0,
-        }
+        Ok(score.of(&prediction, label, self.doubts.deviation(node, x, &prediction)))
     }
 
     fn predict(&self, node: usize, x: &[f64]) -> Result<Prediction> {
@@ -233,7 +221,7 @@ impl Predictor {
         let Some(Intervals { score, thresholds }) = &self.interval else { return Vec::new() };
         match prediction {
             Prediction::Number(value) => {
-                let scale = self.deviation(node, x, prediction);
+                let scale = self.doubts.deviation(node, x, prediction);
                 let (low, high) = score.interval(*value, scale, thresholds[node]);
                 vec![low.to_string(), high.to_string()]
             }
