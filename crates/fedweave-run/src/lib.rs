@@ -8,6 +8,7 @@
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
 pub mod ask;
+mod blend_file;
 pub mod calibration;
 pub mod checks;
 pub mod compare;
@@ -25,6 +26,7 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod training;
+pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;
 pub mod watch;

@@ -14,7 +14,7 @@ use fedweave_io::RunWriter;
 
 use crate::calibration::RunCalibration;
 use crate::error::{Error, Result, require};
-use crate::predictor::Predictor;
+use crate::predictor::{NewRow, Predictor};
 use crate::run_dir::{MONITOR, SUMMARY, cell};
 
 pub use words::{summary, text};
@@ -120,7 +120,8 @@ fn new_scores(predictor: &Predictor, known: &RunCalibration, path: &Path) -> Res
     let labels = rows.y.as_ref().ok_or_else(without)?;
     let places = predictor.places(&rows, path)?;
     let labelled = (0..labels.len()).filter(|r| !labels[*r].is_nan());
-    let scored = labelled.map(|r| Ok((places[r], predictor.score(known.score, places[r], rows.x.row(r), labels[r])?)));
+    let scored =
+        labelled.map(|r| Ok((places[r], predictor.score(known.score, NewRow::of(&rows, &places, r), labels[r])?)));
     let scored = scored.collect::<Result<Vec<_>>>()?;
     let unlabelled = labels.len() - scored.len();
     Ok((Calibration::new(predictor.names().count(), scored)?, unlabelled))

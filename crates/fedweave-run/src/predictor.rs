@@ -8,15 +8,17 @@ use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows, read_json,
-    read_parameters,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows,
+    read_json, read_parameters,
 };
+use rayon::prelude::*;
 
+use crate::blend_file::{BlendFile, BlendPredictor, Labelled};
 use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
 use crate::intervals::{Doubts, Intervals};
 use crate::model_file::predict;
-use crate::run_dir::ENCODING;
+use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
 
 /// What `encoding.json` says where nodes have different losses.
@@ -24,8 +26,13 @@ const MIXED: &str = "mixed";
 
 /// How rows are read for models with parameters, and what their scores mean.
 pub fn encoding_of(loss: &LossSpec, input: &Input) -> RunEncoding {
-    let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
-    RunEncoding { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
+    RunEncoding { loss: loss_name(loss), labels: class_labels(&input.data), encoding: input.encoding.clone() }
+}
+
+/// How the two classes of a two-class loss were written.
+pub(crate) fn class_labels(data: &Dataset) -> [String; 2] {
+    let negative = if data.y().contains(&-1.0) { "-1" } else { "0" };
+    [negative.into(), "1".into()]
 }
 
 /// The same for models of any class.
@@ -57,6 +64,25 @@ pub struct Predictor {
 enum Models {
     Parameters(Option<Family>, Parameters),
     AnyClass(ModelFile),
+    Blend(Family, Box<BlendPredictor>),
+}
+
+/// A row to predict.
+#[derive(Clone, Copy)]
+pub(crate) struct NewRow<'a> {
+    /// Its node.
+    pub node: usize,
+    /// Its features.
+    pub x: &'a [f64],
+    /// When it was observed, if that is known.
+    pub time: Option<f64>,
+}
+
+impl<'a> NewRow<'a> {
+    /// Row `r` of a file.
+    pub(crate) fn of(rows: &'a LoadedRows, places: &[usize], r: usize) -> NewRow<'a> {
+        NewRow { node: places[r], x: rows.x.row(r), time: rows.times.as_ref().map(|times| times[r]) }
+    }
 }
 
 /// A table of predictions.
@@ -73,16 +99,17 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        let models = match scores.loss == ANY_CLASS {
-            true => Models::AnyClass(ModelFile::read(run, &scores.encoding)?),
-            false => {
+        let models = match scores.loss.as_str() {
+            ANY_CLASS => Models::AnyClass(ModelFile::read(run, &scores.encoding)?),
+            BLENDED => read_blend(run, &scores)?,
+            _ => {
                 let (family, parameters) = read_linear(run, &scores)?;
                 Models::Parameters(family, parameters)
             }
         };
         let linear = match &models {
             Models::Parameters(family, parameters) => Some((*family, parameters)),
-            Models::AnyClass(_) => None,
+            Models::AnyClass(_) | Models::Blend(..) => None,
         };
         let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
         Ok(Predictor { scores, models, doubts, interval: None, shown })
@@ -95,18 +122,35 @@ impl Predictor {
         Ok(self)
     }
 
+    /// Also looks at rows with labels that were seen since the fit, for what nodes share at a time.
+    pub fn with_observed(mut self, path: &Path) -> Result<Predictor> {
+        let rows = self.read_rows(path, true)?;
+        let places = self.places(&rows, path)?;
+        let Models::Blend(_, blend) = &mut self.models else {
+            refuse!(
+                "--observed: the models of {} do not know what nodes share at a time; fit with --tune --time COLUMN",
+                self.shown
+            )
+        };
+        let (Some(y), Some(times)) = (rows.y, rows.times) else {
+            refuse!("--observed {}: the target and the time of its rows are needed", path.display())
+        };
+        blend.observe(&Labelled { node: places, x: rows.x, y, times })?;
+        Ok(self)
+    }
+
     /// Predicts the rows of a file.
     pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
         // The target is not needed, whatever stands there.
         let rows = self.read_rows(path, false)?;
-        let row = |(r, (node, name)): (usize, (usize, &String))| {
-            let x = rows.x.row(r);
-            let prediction = self.predict(node, x)?;
-            let interval = self.interval_cells(node, x, &prediction);
-            Ok([vec![name.clone()], self.point_cells(&prediction), interval].concat())
+        let places = self.places(&rows, path)?;
+        let line = |r: usize| {
+            let row = NewRow::of(&rows, &places, r);
+            let prediction = self.predict(row)?;
+            let interval = self.interval_cells(row, &prediction);
+            Ok([vec![rows.node[r].clone()], self.point_cells(&prediction), interval].concat())
         };
-        let nodes = self.places(&rows, path)?.into_iter().zip(&rows.node);
-        let lines = nodes.enumerate().map(row).collect::<Result<_>>()?;
+        let lines = (0..places.len()).into_par_iter().map(line).collect::<Result<_>>()?;
         Ok(Predictions { header: [vec![self.scores.encoding.node.clone()], self.columns()].concat(), rows: lines })
     }
 
@@ -149,17 +193,19 @@ impl Predictor {
     }
 
     /// The score of a row with a label, in the units of the calibration.
-    pub(crate) fn score(&self, score: Score, node: usize, x: &[f64], label: f64) -> Result<f64> {
-        let prediction = self.predict(node, x)?;
+    pub(crate) fn score(&self, score: Score, row: NewRow, label: f64) -> Result<f64> {
+        let prediction = self.predict(row)?;
         let label = match &self.models {
-            Models::Parameters(Some(family), _) => label_of(*family, label),
+            Models::Parameters(Some(family), _) | Models::Blend(family, _) => label_of(*family, label),
             _ => label,
         };
-        Ok(score.of(&prediction, label, self.doubts.deviation(node, x, &prediction)))
+        Ok(score.of(&prediction, label, self.doubts.deviation(row.node, row.x, &prediction)))
     }
 
-    fn predict(&self, node: usize, x: &[f64]) -> Result<Prediction> {
+    fn predict(&self, row: NewRow) -> Result<Prediction> {
+        let NewRow { node, x, time } = row;
         match &self.models {
+            Models::Blend(family, blend) => Ok(blended(*family, blend.predict(node, x, time))),
             Models::AnyClass(file) => predict(file, node, Rows::new(x.len(), x)),
             Models::Parameters(family, parameters) => {
                 // Without one loss for all nodes there is a score and nothing more.
@@ -170,7 +216,7 @@ impl Predictor {
     }
 
     fn classes(&self) -> &[String] {
-        let two = matches!(&self.models, Models::Parameters(Some(family), _)
+        let two = matches!(&self.models, Models::Parameters(Some(family), _) | Models::Blend(family, _)
             if matches!(family.link(), Some(Link::Logit | Link::Margin)));
         if two { &self.scores.labels } else { &self.scores.encoding.classes }
     }
@@ -191,7 +237,11 @@ impl Predictor {
             let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
             std::iter::once("prediction".into()).chain(probability).collect()
         };
-        let Models::Parameters(family, _) = &self.models else { return classes() };
+        let family = match &self.models {
+            Models::Parameters(family, _) => *family,
+            Models::Blend(family, _) => Some(*family),
+            Models::AnyClass(_) => return classes(),
+        };
         match family.map(Family::link) {
             // What a score means differs from node to node.
             None => plain(&["score"]),
@@ -217,17 +267,17 @@ impl Predictor {
         }
     }
 
-    fn interval_cells(&self, node: usize, x: &[f64], prediction: &Prediction) -> Vec<String> {
+    fn interval_cells(&self, row: NewRow, prediction: &Prediction) -> Vec<String> {
         let Some(Intervals { score, thresholds }) = &self.interval else { return Vec::new() };
         match prediction {
             Prediction::Number(value) => {
-                let scale = self.doubts.deviation(node, x, prediction);
-                let (low, high) = score.interval(*value, scale, thresholds[node]);
+                let scale = self.doubts.deviation(row.node, row.x, prediction);
+                let (low, high) = score.interval(*value, scale, thresholds[row.node]);
                 vec![low.to_string(), high.to_string()]
             }
             _ => {
                 let classes = self.classes();
-                let inside = score.set(prediction, classes.len(), thresholds[node]);
+                let inside = score.set(prediction, classes.len(), thresholds[row.node]);
                 vec![inside.into_iter().map(|k| classes[k].as_str()).collect::<Vec<_>>().join("|")]
             }
         }
@@ -239,8 +289,25 @@ impl Models {
         match self {
             Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
             Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+            Models::Blend(_, blend) => Box::new(blend.nodes().iter().map(String::as_str)),
         }
     }
+}
+
+/// What a mean stands for.
+pub(crate) fn blended(family: Family, mean: f64) -> Prediction {
+    match family.link() {
+        Some(Link::Logit) => {
+            Prediction::Class { class: usize::from(mean > 0.5), probabilities: vec![1.0 - mean, mean] }
+        }
+        _ => Prediction::Number(mean),
+    }
+}
+
+fn read_blend(run: &Path, scores: &RunEncoding) -> Result<Models> {
+    let file: BlendFile = read_json(run, BLEND).at(format!("{}: fit again", run.display()))?;
+    let family = file.check(scores.encoding.dim())?;
+    Ok(Models::Blend(family, Box::new(file.predictor()?)))
 }
 
 /// Models with parameters, and the loss that they are of.

@@ -17,6 +17,8 @@ pub const CONFIG: &str = "config.toml";
 pub const ENCODING: &str = "encoding.json";
 /// Models of any class, as plain data.
 pub const MODELS: &str = "models.json";
+/// Predictors that won a race, as plain data.
+pub const BLEND: &str = "blend.json";
 /// What a later run needs to go on.
 pub const CHECKPOINT: &str = "checkpoint.bin";
 /// The facts of the page.
@@ -61,15 +63,17 @@ pub(crate) const BREAKPOINTS: (&str, [&str; 4]) =
 pub(crate) const ERRORS: &str = "errors.csv";
 pub(crate) const ERROR_COLUMNS: [&str; 4] = ["rows", "train_error", "validation_error", "local_error"];
 pub(crate) const GAINS: (&str, [&str; 4]) = ("gains.csv", ["model", "nodes", "validation_error", "local_error"]);
+pub(crate) const RACE: (&str, [&str; 5]) = ("race.csv", ["candidate", "error", "standard_error", "share", "chosen"]);
 pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candidate", "rounds", "reward"]);
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 23] = [
+pub const FILES: [&str; 25] = [
     SUMMARY,
     CONFIG,
     ENCODING,
     MODELS,
+    BLEND,
     CHECKPOINT,
     REPORT,
     PAGE,
@@ -85,6 +89,7 @@ pub const FILES: [&str; 23] = [
     MEMBERSHIP.0,
     BREAKPOINTS.0,
     GAINS.0,
+    RACE.0,
     TEACHERS.0,
     CHOICES.0,
     "parameters.csv",

@@ -3,3 +3,6 @@
 pub mod conformal;
 pub mod coupling;
 pub mod drift;
+pub mod race;
+pub mod shocks;
+pub mod trunk;

@@ -18,7 +18,7 @@ mod evidence;
 mod fit;
 mod folds;
 mod likelihood;
-mod minimise;
+pub(super) mod minimise;
 mod moments;
 mod network;
 mod noise;
