@@ -25,8 +25,8 @@ mod rows;
 
 pub use cost::Cost;
 pub use entry::Entry;
-pub use layered::Shared;
-pub use linear::{Given, GivenPenalty, Linear};
+pub use layered::{Grown, Shared, grow_trunk, predict_trunk};
+pub use linear::{Given, GivenPenalty, Linear, LinearFit, predict_linear};
 pub use member::{LeafInput, Leaves, Member, MemberShocks, described};
 pub use rows::{Rows, Watcher};
 
@@ -45,8 +45,8 @@ const SHOCKED: usize = 3;
 
 /// What takes part, and who is told.
 pub struct RaceOptions<'a> {
-    /// Names of the candidates; `None`: all.
-    pub only: Option<Vec<String>>,
+    /// Names of the winners and their shares, if they are known already; `None`: all candidates run.
+    pub recipe: Option<Vec<(String, f64)>>,
     /// Seed of everything random.
     pub seed: u64,
     /// Is told which candidate of how many begins; returns false to stop the race there.
@@ -115,7 +115,7 @@ pub fn race(rows: &Rows, folds: &Folds, shared: Option<&Shared>, options: &RaceO
         runner.shocks(shared);
     }
     let Runner { entries, failed, .. } = runner;
-    finish(rows, entries, failed, stopped)
+    finish(rows, entries, failed, stopped, options.recipe.as_deref())
 }
 
 struct Runner<'a> {
@@ -124,7 +124,7 @@ struct Runner<'a> {
     options: &'a RaceOptions<'a>,
     entries: Vec<Entry>,
     failed: Vec<(String, String)>,
-    learnt: Option<linear::LinearFit>,
+    learnt: Option<LinearFit>,
     grown: Option<layered::Grown>,
 }
 
@@ -139,7 +139,7 @@ impl Runner<'_> {
             "given" => self.rows.graph.edges() > 0,
             _ => true,
         };
-        let needed = |name: &String| {
+        let needed = |(name, _): &(String, f64)| {
             let base = name.strip_suffix("+shocks").unwrap_or(name);
             let given = base.starts_with("squared") || base.starts_with("norm2");
             base == stage
@@ -147,11 +147,7 @@ impl Runner<'_> {
                 || (stage == "trunk" && base.starts_with("trunk+"))
                 || (stage == "learnt" && base == "leaves+trunk")
         };
-        possible && self.options.only.as_ref().is_none_or(|only| only.iter().any(needed))
-    }
-
-    fn is_wanted(&self, name: &str) -> bool {
-        self.options.only.as_ref().is_none_or(|only| only.iter().any(|wanted| wanted == name))
+        possible && self.options.recipe.as_ref().is_none_or(|recipe| recipe.iter().any(needed))
     }
 
     /// Runs a candidate; one that fails is set aside with its reason.
@@ -167,15 +163,10 @@ impl Runner<'_> {
         let (rows, folds, watch, seed) = (self.rows, self.folds, self.options.watch, self.options.seed);
         let linear = |linear: Linear| linear.fit(rows, folds, watch);
         Ok(Some(match stage {
-            "learnt" => {
-                let entry = linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?));
-                return Ok(self.is_wanted("learnt").then_some(entry));
-            }
+            "learnt" => linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?)),
             "trunk" => {
-                let Some(loss) = TrunkLoss::of(rows.family) else { return Ok(None) };
-                let grown = layered::grow(rows, folds, loss, rows.data.y(), seed)?;
-                let entry = layered::trunk_entry(rows, self.grown.insert(grown));
-                return Ok(self.is_wanted("trunk").then_some(entry));
+                let Some(grown) = grow_trunk(rows, folds, seed) else { return Ok(None) };
+                layered::trunk_entry(rows, self.grown.insert(grown?))
             }
             "trunk+leaves" | "trunk+features" => {
                 let Some(grown) = &self.grown else { return Ok(None) };
@@ -204,8 +195,12 @@ impl Runner<'_> {
         }
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by(|a, b| self.entries[*a].error().total_cmp(&self.entries[*b].error()));
-        let tried =
-            order.iter().enumerate().filter(|(place, k)| *place < SHOCKED || self.entries[**k].member.name == "learnt");
+        let wanted = |place: usize, name: &str| match &self.options.recipe {
+            Some(recipe) => recipe.iter().any(|(wanted, _)| wanted.strip_suffix("+shocks") == Some(name)),
+            None => place < SHOCKED || name == "learnt",
+        };
+        let places = order.iter().enumerate();
+        let tried = places.filter(|(place, k)| wanted(*place, &self.entries[**k].member.name));
         for k in tried.map(|(_, k)| *k).collect::<Vec<_>>() {
             let base = self.entries[k].clone();
             match layered::shocked(self.rows, self.folds, shared, &base) {
@@ -216,26 +211,46 @@ impl Runner<'_> {
     }
 }
 
-fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &linear::LinearFit) -> Entry {
+fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &LinearFit) -> Entry {
     let out_of_fold = fit.out_of_fold(rows.data, folds, rows.cost);
     let leaves = Leaves::new(LeafInput::Features, &fit.w, rows.data.nodes());
     Entry::new(rows, Member { leaves: Some(leaves), ..Member::new(name) }, out_of_fold, fit.chosen.clone())
 }
 
 /// Shares of what ran, best first.
-fn finish(rows: &Rows, mut entries: Vec<Entry>, failed: Vec<(String, String)>, stopped: bool) -> Result<Race> {
+fn finish(
+    rows: &Rows,
+    mut entries: Vec<Entry>,
+    failed: Vec<(String, String)>,
+    stopped: bool,
+    recipe: Option<&[(String, f64)]>,
+) -> Result<Race> {
     entries.retain(|entry| entry.error().is_finite());
     entries.sort_by(|a, b| a.error().total_cmp(&b.error()));
     let Some(best) = entries.first() else {
         return Err(Error::Method { method: "race", needs: "at least one candidate that can be fitted" });
     };
     let weight = rows.node_weights(&best.out_of_fold);
-    let shares = shares(rows, &entries, &weight);
+    let shares = match recipe {
+        Some(recipe) => given_shares(&entries, recipe)?,
+        None => shares(rows, &entries, &weight),
+    };
     entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
     let predictions: Vec<&[f64]> = entries.iter().map(|entry| entry.out_of_fold.as_slice()).collect();
     let out_of_fold = mixed(&predictions, &shares, rows.data.len());
     let errors = rows.cost.errors(rows.data, &out_of_fold);
     Ok(Race { out_of_fold, errors, entries, failed, stopped })
+}
+
+/// Shares that somebody named.
+fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Result<Vec<f64>> {
+    let total: f64 = recipe.iter().map(|(_, share)| share).sum();
+    let ran = |(name, _): &&(String, f64)| !entries.iter().any(|entry| entry.member.name == *name);
+    if let Some((name, _)) = recipe.iter().find(ran) {
+        return Err(Error::UnknownName { name: name.clone() });
+    }
+    let share = |entry: &Entry| recipe.iter().find(|(name, _)| *name == entry.member.name).map_or(0.0, |part| part.1);
+    Ok(entries.iter().map(|entry| share(entry) / total).collect())
 }
 
 /// The best shares without small ones; all to the first where that is nearly as good.

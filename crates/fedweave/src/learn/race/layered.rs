@@ -44,6 +44,18 @@ pub fn grow(rows: &Rows, folds: &Folds, loss: TrunkLoss, y: &[f64], seed: u64) -
     Ok(Grown { trunk, scores, chosen })
 }
 
+/// Grows a trunk for the labels of the rows; `None` if trunks do not know the loss.
+pub fn grow_trunk(rows: &Rows, folds: &Folds, seed: u64) -> Option<Result<Grown>> {
+    Some(grow(rows, folds, TrunkLoss::of(rows.family)?, rows.data.y(), seed))
+}
+
+/// What a trunk predicts for rows.
+pub fn predict_trunk(rows: &Rows, trunk: &Trunk) -> Vec<f64> {
+    let (x, node) = (described_rows(rows), node_of_rows(rows.data));
+    let predict = |r: usize| rows.cost.respond(trunk.score(x.row(r), Some(node[r])));
+    (0..node.len()).into_par_iter().map(predict).collect()
+}
+
 fn row_weights(data: &Dataset) -> impl Iterator<Item = f64> {
     (0..data.nodes()).flat_map(|i| data.weights(i).iter().copied())
 }
