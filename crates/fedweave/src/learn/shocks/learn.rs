@@ -1,7 +1,8 @@
 //! Learning: parts are added one after another as long as the likelihood gains more than their parameters cost.
 
 use super::kernel::{AT_ONCE, COMMON, Kernel, Layout, NEARBY, OWN, PARTS};
-use super::panels::{Panels, Patches, loss_and_gradient};
+use super::panels::{Panels, loss_and_gradient, losses};
+use super::patch::Patch;
 use super::space::Space;
 use super::{Geometry, Part, Reach, Shocks, ShocksOptions, Time};
 use crate::error::Result;
@@ -31,13 +32,14 @@ pub fn learn(panels: Panels, geometry: &Geometry, options: &ShocksOptions) -> Re
     let learner = Learner { step: panels.usual_step(), panels, geometry, options };
     let (space, kappa) = learner.space()?;
     let fit = learner.climb(&space);
-    let with = -learner.panels.total_loss(&space, &fit.kernel, options.neighbours) - 0.5 * n * s2.ln();
+    let panels = &learner.panels;
+    let (before, after) = (panels.losses_without(usize::MAX), panels.losses(&space, &fit.kernel, options.neighbours));
     let parameters = fit.layout.len() - 1;
-    if with - without <= 0.5 * parameters as f64 * n.ln() {
+    if parameters == 0 || !panels.pays(&before, &after, parameters) {
         return Ok(none(s2, without, options.time));
     }
     Ok(Shocks {
-        log_likelihood: with,
+        log_likelihood: -after.iter().sum::<f64>() - 0.5 * n * s2.ln(),
         log_likelihood_without: without,
         parameters,
         ..shocks(&fit, s2, kappa, options.time)
@@ -87,8 +89,8 @@ struct Learner<'a> {
 struct Fit {
     layout: Layout,
     kernel: Kernel,
-    /// Minus the log-likelihood of the targets, with half the logarithm of their number for every parameter.
-    criterion: f64,
+    /// Minus the log-likelihood of every target.
+    losses: Vec<f64>,
 }
 
 impl Learner<'_> {
@@ -99,7 +101,8 @@ impl Learner<'_> {
         }
         let mut scores = Vec::with_capacity(KAPPAS.len());
         for kappa in KAPPAS {
-            scores.push(self.first(&Space::new(self.geometry, kappa)?, ROWS_ROUGH).criterion);
+            let fit = self.first(&Space::new(self.geometry, kappa)?, ROWS_ROUGH);
+            scores.push(fit.losses.iter().sum());
         }
         let kappa = lowest(&KAPPAS.map(f64::ln), &scores).exp();
         Ok((Space::new(self.geometry, kappa)?, kappa))
@@ -110,7 +113,8 @@ impl Learner<'_> {
         let mut best = self.first(space, self.options.rows_max);
         for part in [OWN, COMMON] {
             // At one time a part of one node alone cannot be told from noise.
-            if best.layout.present[part] || (part == OWN && !best.layout.lasting) {
+            let told_apart = best.layout.len() > 1 && (part != OWN || best.layout.lasting);
+            if best.layout.present[part] || !told_apart {
                 continue;
             }
             let (mut layout, mut kernel) = (best.layout, best.kernel);
@@ -119,9 +123,7 @@ impl Learner<'_> {
             kernel.noise = 0.7 * kernel.noise.max(1e-3);
             kernel.fading[part] = kernel.fading[self.main_part()];
             let longer = self.settle(space, layout, kernel, self.options.rows_max);
-            if longer.criterion < best.criterion {
-                best = longer;
-            }
+            best = self.better(best, longer);
         }
         best
     }
@@ -130,26 +132,32 @@ impl Learner<'_> {
         if matches!(self.geometry, Geometry::None) { COMMON } else { NEARBY }
     }
 
-    /// One part: over with its time or, where times are numbers, lasting.
+    /// None, or one part: over with its time or, where times are numbers, lasting.
     fn first(&self, space: &Space, rows: usize) -> Fit {
         let (part, length) = (self.main_part(), matches!(self.geometry, Geometry::Positions(..)));
-        let mut layout = Layout { present: [false; PARTS], lasting: false, length };
-        layout.present[part] = true;
         let decay = match self.geometry {
             Geometry::Positions(..) => Some(1.0 / self.panels.usual_distance(space)),
             Geometry::Graph(_) => None,
             Geometry::None => Some(1.0),
         };
-        let mut start = Kernel { variance: [0.0; PARTS], fading: [AT_ONCE; PARTS], decay, noise: 0.5 };
-        start.variance[part] = 0.5;
-        let at_once = self.settle(space, layout, start, rows);
+        let mut layout = Layout { present: [false; PARTS], lasting: false, length };
+        let mut start = Kernel { variance: [0.0; PARTS], fading: [AT_ONCE; PARTS], decay, noise: 1.0 };
+        let none = Fit { layout, kernel: start, losses: self.panels.losses_without(rows) };
+        layout.present[part] = true;
+        (start.variance[part], start.noise) = (0.5, 0.5);
+        let best = self.better(none, self.settle(space, layout, start, rows));
         if self.options.time == Time::Labels {
-            return at_once;
+            return best;
         }
         layout.lasting = true;
         start.fading[part] = 1.0 / (4.0 * self.step);
-        let lasting = self.settle(space, layout, start, rows);
-        if lasting.criterion < at_once.criterion { lasting } else { at_once }
+        self.better(best, self.settle(space, layout, start, rows))
+    }
+
+    /// The second fit if its further parameters pay.
+    fn better(&self, first: Fit, second: Fit) -> Fit {
+        let parameters = second.layout.len() - first.layout.len();
+        if self.panels.pays(&first.losses, &second.losses, parameters) { second } else { first }
     }
 
     /// Finds the most likely kernel, twice: the neighbours of the first kernel may not be those of the second.
@@ -161,7 +169,7 @@ impl Learner<'_> {
 }
 
 /// The most likely kernel for some neighbourhoods.
-fn fit(patches: &Patches, layout: Layout, start: Kernel) -> Fit {
+fn fit(patches: &[(Patch, f64)], layout: Layout, start: Kernel) -> Fit {
     let (center, size) = (layout.parameters(&start), layout.len());
     let evaluate = |theta: &[f64]| {
         let away: Vec<f64> = theta.iter().zip(&center).map(|(t, c)| t - c).collect();
@@ -174,10 +182,9 @@ fn fit(patches: &Patches, layout: Layout, start: Kernel) -> Fit {
     };
     let curvature = vec![0.2 * patches.len() as f64; size];
     let search = Search { gain_min: 0.02, evaluations_max: EVALUATIONS, curvature, reach: vec![1.5; size] };
-    let found = minimise(&search, center.clone(), evaluate);
-    let (theta, loss) = found.map_or((center.clone(), f64::INFINITY), |point| (point.x, point.value));
-    let criterion = loss + 0.5 * size as f64 * (patches.len() as f64).ln();
-    Fit { layout, kernel: layout.kernel(&theta, &start), criterion }
+    let theta = minimise(&search, center.clone(), evaluate).map_or(center.clone(), |point| point.x);
+    let kernel = layout.kernel(&theta, &start);
+    Fit { layout, kernel, losses: losses(patches, &kernel) }
 }
 
 /// Where the parabola through the lowest score and its neighbours has its minimum.

@@ -10,6 +10,9 @@ use super::space::Space;
 use super::{FoldResiduals, Residuals, Time};
 use crate::random::{Purpose, stream};
 
+/// A gain counts if it is so many standard errors above zero.
+const ERRORS: f64 = 2.0;
+
 /// Rows under one model, and which of them may explain which.
 struct Panel {
     index: Index,
@@ -88,14 +91,42 @@ impl Panels {
         targets.par_iter().map(|&t| self.patch(space, kernel, t, neighbours)).collect()
     }
 
-    /// Minus the log-likelihood of all targets.
-    pub fn total_loss(&self, space: &Space, kernel: &Kernel, neighbours: usize) -> f64 {
+    /// Minus the log-likelihood of every target, each with the `neighbours` rows that tell most about it.
+    pub fn losses(&self, space: &Space, kernel: &Kernel, neighbours: usize) -> Vec<f64> {
         let one = |work: &mut Work, &target: &Target| {
             let (patch, value) = self.patch(space, kernel, target, neighbours);
             patch.loss(kernel, value, work)
         };
-        let losses: Vec<f64> = self.targets.par_iter().map_init(Work::default, one).collect();
-        losses.iter().sum()
+        self.targets.par_iter().map_init(Work::default, one).collect()
+    }
+
+    /// The same for the first `rows` targets if there are no shocks and residuals have variance 1.
+    pub fn losses_without(&self, rows: usize) -> Vec<f64> {
+        let loss = |value: f64| 0.5 * (std::f64::consts::TAU.ln() + value * value);
+        self.targets.iter().take(rows).map(|t| loss(self.panels[t.panel as usize].index.value(t.row))).collect()
+    }
+
+    /// True if the first targets are explained better `after` than `before`, by more than `parameters` further numbers cost and
+    /// by more than chance. Rows of one time err together, so chance is judged by how the gain varies between times.
+    pub fn pays(&self, before: &[f64], after: &[f64], parameters: usize) -> bool {
+        let gains: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
+        let total: f64 = gains.iter().sum();
+        let cost = 0.5 * parameters as f64 * (gains.len() as f64).ln();
+        let by_time = self.by_time(&gains);
+        // Of a single time only the rows can be compared.
+        let terms = if by_time.len() > 1 { by_time } else { gains };
+        total > cost && total > ERRORS * deviation_of_sum(&terms)
+    }
+
+    /// Sums over the targets of every time.
+    fn by_time(&self, terms: &[f64]) -> Vec<f64> {
+        let mut timed: Vec<(f64, f64)> = self.targets.iter().map(|t| self.time(t)).zip(terms.iter().copied()).collect();
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        timed.chunk_by(|a, b| a.0 == b.0).map(|rows| rows.iter().map(|row| row.1).sum()).collect()
+    }
+
+    fn time(&self, target: &Target) -> f64 {
+        self.panels[target.panel as usize].index.place(target.row).time
     }
 
     fn patch(&self, space: &Space, kernel: &Kernel, Target { panel, row }: Target, neighbours: usize) -> (Patch, f64) {
@@ -117,12 +148,17 @@ impl Panels {
 
     /// Median difference between successive times.
     pub fn usual_step(&self) -> f64 {
-        let time = |t: &Target| self.panels[t.panel as usize].index.place(t.row).time;
-        let mut times: Vec<f64> = self.targets.iter().map(time).collect();
+        let mut times: Vec<f64> = self.targets.iter().map(|t| self.time(t)).collect();
         times.sort_by(f64::total_cmp);
         let steps = times.windows(2).map(|t| t[1] - t[0]).filter(|d| *d > 0.0).collect();
         quantile(steps, 0.5)
     }
+}
+
+/// Minus the log-likelihood of every patch.
+pub fn losses(patches: &[(Patch, f64)], kernel: &Kernel) -> Vec<f64> {
+    let one = |work: &mut Work, (patch, value): &(Patch, f64)| patch.loss(kernel, *value, work);
+    patches.par_iter().map_init(Work::default, one).collect()
 }
 
 /// Minus the log-likelihood and its gradient, summed in the order of the patches.
@@ -137,6 +173,13 @@ pub fn loss_and_gradient(patches: &[(Patch, f64)], layout: &Layout, kernel: &Ker
         sum.iter_mut().zip(&g).for_each(|(s, g)| *s += g);
         (loss + l, sum)
     })
+}
+
+/// Standard deviation of the sum of independent terms, from how they vary.
+fn deviation_of_sum(terms: &[f64]) -> f64 {
+    let n = terms.len() as f64;
+    let mean = terms.iter().sum::<f64>() / n;
+    (terms.iter().map(|t| (t - mean).powi(2)).sum::<f64>() * n / (n - 1.0).max(1.0)).sqrt()
 }
 
 /// A quantile of some numbers; 1 if there are none.

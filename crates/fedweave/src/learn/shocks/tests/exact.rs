@@ -25,7 +25,7 @@ fn with_all_predecessors_the_likelihood_is_that_of_all_rows() {
         // Panels hold residuals divided by their deviation.
         let unit = panels.unit;
         let scaled = Kernel { variance: kernel.variance.map(|v| v / unit), noise: kernel.noise / unit, ..kernel };
-        let found = -panels.total_loss(&space, &scaled, 100) - 0.5 * residuals.len() as f64 * unit.ln();
+        let found = -panels.losses(&space, &scaled, 100).iter().sum::<f64>() - 0.5 * residuals.len() as f64 * unit.ln();
         let (wanted, _) = dense(&residuals, Time::Numbers, &space, &kernel);
         assert!((found - wanted).abs() < 1e-9 * wanted.abs(), "{found} {wanted}");
     }

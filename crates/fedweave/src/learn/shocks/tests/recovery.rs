@@ -162,3 +162,21 @@ fn folds_allow_for_what_the_predictor_has_taken() {
     assert!(errors(true) < 0.65 * errors(false));
     assert!(matches!(shocks.reach, Some(Reach::Length(_))));
 }
+
+/// Many nodes that share few times, each time by itself: what one time says about the next is chance, however many rows say it.
+#[test]
+fn rows_of_one_time_are_one_witness() {
+    let positions = places(30, 11);
+    let (geometry, truth) = (at(&positions), nearby(2.0, 5.0, None, 0.2));
+    for seed in 0..6 {
+        let residuals = draw(rows(30, 25, 1.0, seed), Time::Labels, &geometry, &truth, seed);
+        let fold = |k: usize| {
+            let held_out: Vec<bool> = residuals.time.iter().map(|t| *t as usize % 5 == k).collect();
+            FoldResiduals { residuals: less_node_means(&residuals, &held_out), held_out }
+        };
+        let folds: Vec<FoldResiduals> = (0..5).map(fold).collect();
+        let shocks = Shocks::learn_on_folds(&folds, &geometry, &numbers()).unwrap();
+        let found = shocks.held_out(&folds, &geometry).unwrap();
+        assert!(found.iter().all(|shock| shock.mean.abs() < 0.5), "{shocks}");
+    }
+}
