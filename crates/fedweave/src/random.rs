@@ -38,6 +38,7 @@ pub enum Purpose {
     Candidates,
     SharedRows,
     Distilled,
+    ShockOrder,
     Noise,
     Canaries,
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::FitResult;
 use super::text::end_of_tuning;
+use crate::calibration;
 use crate::error::Result;
 use crate::wording::{error_name, loss_name};
 
@@ -53,6 +54,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "hub": fit.hub,
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
         "privacy": fit.protection.as_ref().map(|protection| protection.summary()),
+        "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
     }))
 }

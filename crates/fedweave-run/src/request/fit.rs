@@ -8,7 +8,7 @@ use fedweave_io::InputSpec;
 
 use super::coupling::CouplingChoice;
 use super::data::{input_spec, target_kind};
-use super::held_out::{HeldOutChoice, Why};
+use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
@@ -39,6 +39,8 @@ pub struct FitRequest {
     pub held_out: HeldOutChoice,
     /// What the rows are protected by.
     pub privacy: Option<PrivacyChoice>,
+    /// Folds that intervals are calibrated by.
+    pub calibrate: Option<usize>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -94,6 +96,7 @@ impl FitRequest {
         Ok(FitRequest {
             held_out: HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
             privacy,
+            calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

@@ -103,6 +103,7 @@ fn refuse_leaks(reader: &Reader) -> Result<()> {
         ("standardize", "means and deviations of the rows would tell about them; features are scaled by --dp-range"),
         ("validation", "errors on held-out rows would tell about them"),
         ("weight", "weights of rows would tell about them"),
+        ("calibrate", "errors on rows would tell about them"),
         ("resume", "a checkpoint holds models without noise"),
         ("loss-column", "all nodes must have the same loss"),
         ("hub", "the common mean is not released with noise"),
