@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use fedweave_run::privacy::audit::AuditRequest;
 use fedweave_run::privacy::epsilon::EpsilonRequest;
 use fedweave_run::privacy::features::FeaturesRequest;
+use fedweave_run::privacy::leak::LeakRequest;
 
 use crate::files::write;
 use crate::{Exit, say};
@@ -16,6 +17,7 @@ Examples:
   fedweave privacy epsilon --sigma 3.7306 --delta 1e-5
   fedweave privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5 --json
   fedweave privacy features nodes.csv --private lat,lon --target y --out z.csv
+  fedweave privacy leak run --table stations.csv --attribute lat
   fedweave privacy audit --epsilon 1 --delta 1e-5";
 
 /// What noise costs, and attempts to break it
@@ -25,6 +27,8 @@ pub enum PrivacyCommand {
     Epsilon(EpsilonArgs),
     /// Features that hide private columns from linear guesses
     Features(FeaturesArgs),
+    /// What the models of a run say about an attribute of their nodes
+    Leak(LeakArgs),
     /// Try to tell apart neighbouring datasets by what is released: a lower bound on epsilon, beside the claim
     Audit(AuditArgs),
 }
@@ -73,6 +77,27 @@ pub struct FeaturesArgs {
 }
 
 #[derive(Args)]
+pub struct LeakArgs {
+    /// Run directory of `fedweave fit --out`
+    run: PathBuf,
+    /// Table with the attribute of every node
+    #[arg(long, value_name = "FILE")]
+    table: PathBuf,
+    /// Its column
+    #[arg(long, value_name = "COLUMN")]
+    attribute: String,
+    /// Column that names the node of a row
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// Seed of the nodes that guesses are judged on
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 pub struct AuditArgs {
     /// The claim
     #[arg(long)]
@@ -95,6 +120,7 @@ pub fn run(command: &PrivacyCommand) -> Result<Exit> {
     match command {
         PrivacyCommand::Epsilon(args) => epsilon(args),
         PrivacyCommand::Features(args) => features(args),
+        PrivacyCommand::Leak(args) => leak(args),
         PrivacyCommand::Audit(args) => audit(args),
     }
 }
@@ -115,6 +141,15 @@ fn features(args: &FeaturesArgs) -> Result<Exit> {
         write(path, &result.csv)?;
     }
     say(&if args.json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn leak(args: &LeakArgs) -> Result<Exit> {
+    let LeakArgs { run, table, attribute, node, seed, json } = args;
+    let (run, table) = (run.clone(), table.clone());
+    let request = LeakRequest { run, table, attribute: attribute.clone(), node: node.clone(), seed: *seed };
+    let result = request.run()?;
+    say(&if *json { result.summary().to_string() } else { result.text() })?;
     Ok(Exit::Done)
 }
 

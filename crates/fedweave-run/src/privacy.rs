@@ -3,3 +3,4 @@
 pub mod audit;
 pub mod epsilon;
 pub mod features;
+pub mod leak;
