@@ -8,6 +8,8 @@ use fedweave_run::privacy::audit::AuditRequest;
 use fedweave_run::privacy::epsilon::EpsilonRequest;
 use fedweave_run::privacy::features::FeaturesRequest;
 use fedweave_run::privacy::leak::LeakRequest;
+#[cfg(feature = "federation")]
+use fedweave_run::privacy::ledger;
 
 use crate::files::write;
 use crate::{Exit, say};
@@ -29,6 +31,16 @@ pub enum PrivacyCommand {
     Features(FeaturesArgs),
     /// What the models of a run say about an attribute of their nodes
     Leak(LeakArgs),
+    #[cfg(feature = "federation")]
+    /// What parts of a federation have spent of the privacy of their rows
+    Ledger {
+        /// Files of parts (node.toml)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Try to tell apart neighbouring datasets by what is released: a lower bound on epsilon, beside the claim
     Audit(AuditArgs),
 }
@@ -121,6 +133,12 @@ pub fn run(command: &PrivacyCommand) -> Result<Exit> {
         PrivacyCommand::Epsilon(args) => epsilon(args),
         PrivacyCommand::Features(args) => features(args),
         PrivacyCommand::Leak(args) => leak(args),
+        #[cfg(feature = "federation")]
+        PrivacyCommand::Ledger { files, json } => {
+            let parts = ledger::ledgers(files)?;
+            say(&if *json { ledger::summary(&parts).to_string() } else { ledger::text(&parts) })?;
+            Ok(Exit::Done)
+        }
         PrivacyCommand::Audit(args) => audit(args),
     }
 }

@@ -98,6 +98,13 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The ledger in a file; an empty one if there is none. It is not checked against any count.
+    pub fn read(path: &Path) -> Result<Ledger, LedgerError> {
+        let Some(bytes) = read(path)? else { return Ok(Ledger::default()) };
+        let damaged = |error: serde_json::Error| LedgerError::Damaged { path: path.into(), what: error.to_string() };
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
     /// What all releases cost together.
     pub fn mu(&self) -> f64 {
         self.entries.iter().map(|entry| entry.mu * entry.mu).sum::<f64>().sqrt()

@@ -4,3 +4,5 @@ pub mod audit;
 pub mod epsilon;
 pub mod features;
 pub mod leak;
+#[cfg(feature = "federation")]
+pub mod ledger;

@@ -64,3 +64,28 @@ fn an_audit_does_not_refute_what_is_true() {
     assert_eq!(found["refuted"], false);
     assert!(found["eps_low"].as_f64().unwrap() > 0.6, "{found}");
 }
+
+#[test]
+fn parts_of_a_federation_spend_once_and_refuse_more() {
+    let sandbox = Sandbox::new();
+    let up = "up nodes.csv --edges edges.csv --target y --lambda 1 --penalty squared --ridge 0.1 --parts 2 --rounds 20 \
+        --loopback-plaintext --work work --dp-range x1=-2:2 --dp-range x2=-2:2 --dp-range y=-3:3 --dp-epsilon 1 --out run";
+    let said = sandbox.run(up);
+    assert!(said.code <= 1, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("private: epsilon 1"), "{}", said.stdout);
+    let parts = ["part-1", "part-2"].map(|part| format!("work/{part}/node.toml"));
+    let parts: Vec<&String> = parts.iter().filter(|path| sandbox.exists(path)).collect();
+    assert!(!parts.is_empty(), "{:?}", sandbox.snapshot().iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    let spent = sandbox.json(&format!("privacy ledger {}", parts[0]));
+    let found = spent["parts"][0]["spent"].as_f64().unwrap();
+    assert!(found <= 1.0 + 1e-9 && found > 0.99, "{spent}");
+    // Rows change: the budget is for one release.
+    let folder = parts[0].trim_end_matches("node.toml");
+    let rows = sandbox.read(&format!("{folder}rows.csv"));
+    let kept: Vec<&str> = rows.lines().take(rows.lines().count() - 1).collect();
+    sandbox.write(&format!("{folder}rows.csv"), kept.join("\n") + "\n");
+    std::fs::remove_dir_all(sandbox.path(&format!("{folder}state"))).unwrap();
+    let refused = sandbox.run(&format!("node --config {} --loopback-plaintext", parts[0]));
+    assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+    assert!(refused.stderr.contains("the privacy of these rows is spent"), "{}", refused.stderr);
+}

@@ -13,7 +13,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
     let s = &fit.solution;
     let (notices, held) = (&fit.input.notices, fit.held_out.as_ref());
     let sent = fit.traffic.as_ref().map(|t| t.last());
-    Ok(json!({
+    let mut summary = json!({
         "status": s.status.to_string(),
         "solver": s.choice.method,
         "solver_reason": s.choice.reason,
@@ -53,8 +53,9 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "cells_filled": notices.cells_filled,
         "hub": fit.hub,
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
-        "privacy": fit.protection.as_ref().map(|protection| protection.summary()),
         "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
-    }))
+    });
+    summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
+    Ok(summary)
 }
