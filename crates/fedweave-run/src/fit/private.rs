@@ -189,7 +189,8 @@ fn output(
     let ranges = ranges(&request, &choice, &input, (-1.0, 1.0))?;
     let data = boxed(&input.data, &ranges);
     // The ridge holds every parameter of every node, the intercept too.
-    let options = LossOptions { spare_last: false, ..request.model.options };
+    let node_weight = request.model.options.node_weight.resolved(&data);
+    let options = LossOptions { spare_last: false, node_weight, ..request.model.options };
     let gradient = gradient_bound(family, ranges.feature_norm()).expect("the method was allowed for this loss");
     let share = largest_share(&input.data, options.node_weight);
     require!(share > 0.0, "--dp-epsilon: no node has rows");
