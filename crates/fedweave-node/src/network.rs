@@ -5,6 +5,7 @@ use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::{Dataset, Graph, Matrix, Problem};
 
 use crate::error::{Error, Result};
+use crate::hub::Hub;
 use crate::models::Models;
 use crate::plan::{
     DeadPolicy, MethodSpec, NO_AUTHORITY, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule, numbered_features,
@@ -38,6 +39,8 @@ pub struct Network {
     pub patience: Patience,
     /// Models of any class, for the method on predictions.
     pub models: Option<Models>,
+    /// The last node is a common mean of all others, which has no rows.
+    pub hub: Option<Hub>,
 }
 
 impl Network {

@@ -37,6 +37,7 @@ fn network() -> Network {
         tolerance: None,
         patience: Patience::default(),
         models: None,
+        hub: None,
     }
 }
 
@@ -104,6 +105,7 @@ fn on_predictions() -> Vec<Network> {
             seeds: (0..5).map(|i| seed_of(SEED, i)).collect(),
             public: Arc::new(public),
         }),
+        hub: None,
         ..network()
     };
     vec![

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use fedweave::Problem;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
+use fedweave::{Dataset, Graph, Problem};
 use fedweave_io::Input;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
-use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
+use fedweave_node::{DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets, hub_name};
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Error, Result, refuse, require};
@@ -66,11 +66,12 @@ impl FederatedFit {
         let Some(penalty) = PenaltyKind::named(name) else {
             refuse!("--penalty {name}: a federation knows norm2, norm1, norminf and squared");
         };
-        let node_weight = model.options.node_weight.resolved(&training.scaled);
+        let Whole { names, graph, data } = whole(&request, &input, &training)?;
+        let node_weight = model.options.node_weight.resolved(&data);
         let network = Network {
-            names: input.names.clone(),
-            graph: input.graph.clone(),
-            data: training.scaled.clone(),
+            names,
+            graph,
+            data,
             loss: loss.clone(),
             loss_options: LossOptions { node_weight, ..model.options },
             penalty,
@@ -80,6 +81,7 @@ impl FederatedFit {
             tolerance: request.rounds.is_none().then_some(request.fit.solve.tolerance),
             patience: patience(launch)?,
             models: None,
+            hub: request.fit.hub.map(|_| Hub::Given),
         };
         Ok(FederatedFit { network, request, input, loss, problem, training })
     }
@@ -91,6 +93,23 @@ impl FederatedFit {
         let solved = Solved { solution, traffic: Some(traffic), seconds };
         finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved)
     }
+}
+
+/// Nodes, edges and rows of a network.
+struct Whole {
+    names: Vec<String>,
+    graph: Graph,
+    data: Dataset,
+}
+
+/// The network, with a common mean if one was asked for.
+fn whole(request: &UpRequest, input: &Input, training: &TrainingRows) -> Result<Whole> {
+    let mut names = input.names.clone();
+    let Some(share) = request.fit.hub else {
+        return Ok(Whole { names, graph: input.graph.clone(), data: training.scaled.clone() });
+    };
+    names.push(hub_name(&input.names).map_err(|e| Error::Request(e.to_string()))?);
+    Ok(Whole { names, graph: input.graph.with_hub(share)?, data: training.scaled.with_hub() })
 }
 
 fn method(request: &UpRequest, problem: &Problem) -> Result<MethodSpec> {
@@ -157,6 +176,7 @@ impl FederatedModels {
             tolerance: None,
             patience: patience(launch)?,
             models: Some(models),
+            hub: None,
         };
         Ok(FederatedModels { network, request, input, task, specs, training, lambda })
     }

@@ -20,6 +20,17 @@ fn processes_over_tls_give_the_bits_of_one_machine() {
 }
 
 #[test]
+fn a_common_mean_lives_in_one_part_and_gives_the_bits_of_one_machine() {
+    let s = Sandbox::new();
+    assert!([0, 1].contains(&s.run(&format!("fit {FIT} --hub 0.3 --rounds 80 --out one")).code));
+    for parts in [1, 3] {
+        let outcome = s.run(&format!("up {FIT} --hub 0.3 --rounds 80 --parts {parts} --out many{parts}"));
+        assert!([0, 1].contains(&outcome.code), "{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(s.read(&format!("many{parts}/parameters.csv")), s.read("one/parameters.csv"), "{parts} parts");
+    }
+}
+
+#[test]
 fn a_federation_stops_by_itself_at_the_tolerance() {
     let s = Sandbox::new();
     let summary = s.json(&format!("up {FIT} --tolerance 1e-7 --parts 3"));

@@ -107,6 +107,7 @@ pub(super) fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Op
         tolerance,
         patience: Patience { policy: DeadPolicy::Wait, dead_after_ms: 1_000, retry_ms: 40 },
         models: None,
+        hub: None,
     })
 }
 

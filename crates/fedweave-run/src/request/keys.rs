@@ -149,7 +149,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("no-intercept", Flag, "", ALL, "No intercept"),
         key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
         key("coupling", Text, "RULE", FIT, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
-        key("hub", Number, "SHARE", FIT | PATH, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
+        key("hub", Number, "SHARE", FIT | PATH | UP, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
         key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]"),
         key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
         key("block", Repeated, "BLOCK", COUPLED, "One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable").with("--penalty blocks"),
