@@ -20,6 +20,12 @@ pub enum Error {
         /// The node.
         node: String,
     },
+    /// A part that is not among those that learn the coupling.
+    #[error("part `{part}` is not among the members that learn the coupling")]
+    NotAMember {
+        /// The part.
+        part: String,
+    },
     /// An edge starts at a node of another part.
     #[error("edge {edge} starts at `{node}`, which is not a node of this part")]
     ForeignNode {

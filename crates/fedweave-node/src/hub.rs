@@ -10,6 +10,8 @@ use crate::network::Network;
 pub enum Hub {
     /// The weights of its edges are given, like those of all others.
     Given,
+    /// The parts learn it, with everything else about the coupling, before their rounds.
+    Learnt,
 }
 
 /// Names of a common mean; the first that comes after all other names is taken.
@@ -21,6 +23,13 @@ pub fn hub_name(names: &[String]) -> Result<String> {
     let last = names.last().map_or("", String::as_str);
     let found = HUB_NAMES.into_iter().find(|name| last < *name);
     found.map(String::from).ok_or_else(|| Error::HubName { node: last.into() })
+}
+
+/// The graph with one more node that is joined to all others; what its edges weigh is learnt.
+pub fn joined_to_all(graph: &Graph) -> Result<Graph> {
+    let hub = graph.nodes();
+    let edges = (0..graph.edges()).map(|e| (graph.nodes_of(e).0, graph.nodes_of(e).1, graph.weight(e)));
+    Ok(Graph::new(hub + 1, &edges.chain((0..hub).map(|i| (i, hub, 1.0))).collect::<Vec<_>>())?)
 }
 
 impl Network {

@@ -162,6 +162,7 @@ fn plan(file: &PartFile, link: &Link) -> Checked<(Plan, Vec<String>)> {
         data: rows.data,
         peers,
         models,
+        coupling: None,
     };
     let federation = plan.agreement(&link.identity().federation, &rows.features);
     Ok((Plan { federation, ..plan }, rows.features))
