@@ -20,9 +20,12 @@ pub struct PredictArgs {
     run: PathBuf,
     /// Table with the columns the models were fitted with (the target may be absent)
     rows: PathBuf,
-    /// Also the interval that holds the label of a row with this probability, e.g. 0.9 (models of --coupling learnt)
+    /// Also the interval (of classes: the set) that holds the label of a row with this probability, e.g. 0.9
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     interval: Option<f64>,
+    /// Rows with labels that were observed since the fit: what nodes share at a time is predicted from them, too
+    #[arg(long, value_name = "FILE")]
+    observed: Option<PathBuf>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     out: Option<PathBuf>,
@@ -31,7 +34,11 @@ pub struct PredictArgs {
 pub fn predict(args: &PredictArgs) -> Result<Exit> {
     let predictor = Predictor::open(&args.run)?;
     let predictor = match args.interval {
-        Some(level) => predictor.with_interval(&args.run, level)?,
+        Some(level) => predictor.with_interval(level)?,
+        None => predictor,
+    };
+    let predictor = match &args.observed {
+        Some(rows) => predictor.with_observed(rows)?,
         None => predictor,
     };
     let text = predictor.predict_file(&args.rows)?.to_csv();

@@ -5,8 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use fedweave::solve::Status;
 use fedweave_io::{RunWriter, load};
-use fedweave_run::request::{AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings};
-use fedweave_run::{ask, compare, fit, path, relax, run_dir};
+use fedweave_run::request::{
+    AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings, TuneRequest,
+};
+use fedweave_run::{ask, compare, fit, path, relax, run_dir, tune};
 use serde_json::Value;
 
 use crate::progress::{Terminal, interrupted, use_threads};
@@ -43,6 +45,9 @@ pub fn fit(settings: &Settings) -> Result<Exit> {
     if RelaxRequest::is_meant(settings) {
         return relax(settings);
     }
+    if TuneRequest::is_meant(settings) {
+        return tune(settings);
+    }
     let (mut request, spec) = FitRequest::of_files(settings)?;
     request.naming.command = command();
     let output = request.output.clone();
@@ -58,6 +63,22 @@ pub fn fit(settings: &Settings) -> Result<Exit> {
     Ok(exit(result.solution.status))
 }
 
+fn tune(settings: &Settings) -> Result<Exit> {
+    let (mut request, spec) = TuneRequest::of_files(settings)?;
+    request.naming.command = command();
+    let output = request.output.clone();
+    let (writer, terminal) = begin(&output)?;
+    let result = tune::tune(request, load(&spec)?, &terminal)?;
+    terminal.finish();
+    let written = writer.map(|writer| tune::write_run(&result, writer)).transpose()?;
+    tell(&output, || tune::summary(&result), || tune::text(&result, written.as_deref()))?;
+    Ok(match (interrupted(), result.race.stopped) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Unfinished,
+        (false, false) => Exit::Done,
+    })
+}
+
 fn relax(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = RelaxRequest::of_files(settings, Job::Fit)?;
     request.naming.command = command();
@@ -66,7 +87,7 @@ fn relax(settings: &Settings) -> Result<Exit> {
     let result = relax::relax(request, load(&spec)?, &terminal)?;
     terminal.finish();
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
-    tell(&output, || Ok(relax::summary(&result)), || Ok(relax::text(&result, written.as_deref())))?;
+    tell(&output, || relax::summary(&result), || relax::text(&result, written.as_deref()))?;
     Ok(Exit::Done)
 }
 

@@ -68,8 +68,8 @@ fn run_models(settings: &Settings) -> Result<Exit> {
     let Some(seconds) = run_processes(&launch, &federated.network, &prepared)? else { return Ok(not_run(&launch)) };
     let result = federated.finish(collect_models(&prepared)?, seconds)?;
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
-    let text = || Ok(format!("{}\n{}", words(&prepared), relax::text(&result, written.as_deref())));
-    tell(&output, || Ok(relax::summary(&result)), text)?;
+    let text = || Ok(format!("{}\n{}", words(&prepared), relax::text(&result, written.as_deref())?));
+    tell(&output, || relax::summary(&result), text)?;
     Ok(Exit::Done)
 }
 

@@ -9,6 +9,7 @@ mod nodes;
 mod roles;
 mod rows;
 mod spec;
+mod times;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ pub use attributes::{Coordinates, NodeColumn};
 pub use encoding::{Encoding, Feature};
 pub use rows::{Rows, Unlabelled, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
+pub use times::{TimeColumn, TimeScale};
 
 use crate::edges::EdgeList;
 use crate::error::{At, IoError, Place};
@@ -41,6 +43,8 @@ pub struct Input {
     pub lines: Vec<u64>,
     /// For each row of `data` the group it belongs to, `0..`, in order of first appearance in the file.
     pub groups: Option<Vec<u32>>,
+    /// When each row of `data` was observed, as `encoding.time` counts.
+    pub times: Option<Vec<f64>>,
     /// Where the nodes stand.
     pub coordinates: Option<Coordinates>,
     /// The class labels, sorted; a label of `data` is a position in this list.
@@ -96,6 +100,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
         features: encoding.names(),
         lines: order.iter().map(|&row| table.lines()[row]).collect(),
         groups: roles.group.map(|group| rows::groups(table.text(group), &order)),
+        times: times(&table, &roles, &encoding, &order),
         classes: encoding.classes.clone(),
         names: nodes.names,
         source: table.file(),
@@ -124,6 +129,7 @@ impl Input {
         Input {
             features: encoding.names(),
             groups: None,
+            times: None,
             classes: encoding.classes.clone(),
             per_node: Vec::new(),
             notices: isolated(&names, &graph, &data),
@@ -166,6 +172,10 @@ fn graph(
         (None, Some(k)) => neighbours::graph(spec, coordinates, &nodes.names, k),
         (None, None) => Ok(Graph::new(nodes.len(), &[])?),
     }
+}
+
+fn times(table: &Table, roles: &Roles, encoding: &Encoding, order: &[usize]) -> Option<Vec<f64>> {
+    Some(encoding.time.as_ref()?.numbers(table.text(roles.time?), order))
 }
 
 fn isolated(names: &[String], graph: &Graph, data: &Dataset) -> Notices {

@@ -37,11 +37,11 @@ pub use fault::{Example, Fault};
 pub use idx::Idx;
 pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
-    Unlabelled, load, load_rows, load_unlabelled,
+    TimeColumn, TimeScale, Unlabelled, load, load_rows, load_unlabelled,
 };
 pub use run::{
-    ANY_CLASS, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint, read_json,
-    read_node_numbers, read_parameters,
+    ANY_CLASS, BLENDED, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint,
+    read_json, read_node_numbers, read_parameters,
 };
 pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};
 pub use toml_file::{TomlFile, read_toml};

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 pub use checkpoint::{Checkpoint, fingerprint};
-pub use models::{ANY_CLASS, ModelFile, NodeModel, RunEncoding};
+pub use models::{ANY_CLASS, BLENDED, ModelFile, NodeModel, RunEncoding};
 pub use parameters::{Parameters, read_node_numbers, read_parameters};
 pub use writer::{RunWriter, csv_line};
 

@@ -68,6 +68,7 @@ impl Task<'_> {
             features: self.features.iter().map(number).collect(),
             intercept: self.rows.intercept,
             classes: self.classes.clone(),
+            time: None,
         };
         let coordinates = self.positions.as_ref().map(|at| Coordinates {
             names: at.columns.clone(),

@@ -8,6 +8,8 @@
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
 pub mod ask;
+mod blend_file;
+pub mod calibration;
 pub mod checks;
 pub mod compare;
 mod drawing;
@@ -17,12 +19,14 @@ pub mod graph;
 pub mod held_out;
 mod intervals;
 mod model_file;
+pub mod monitor;
 pub mod path;
 pub mod predictor;
 pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod training;
+pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;
 pub mod watch;

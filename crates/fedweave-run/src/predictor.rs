@@ -3,17 +3,22 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use fedweave::learn::conformal::Score;
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
-use fedweave::matrix::{Matrix, Rows, dot};
+use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows,
+    read_json, read_parameters,
 };
+use rayon::prelude::*;
 
+use crate::blend_file::{BlendFile, BlendPredictor, Labelled};
+use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::intervals::Intervals;
-use crate::model_file::cells;
-use crate::run_dir::ENCODING;
+use crate::intervals::{Intervals, Uncertainty};
+use crate::model_file::predict;
+use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
 
 /// What `encoding.json` says where nodes have different losses.
@@ -21,8 +26,13 @@ const MIXED: &str = "mixed";
 
 /// How rows are read for models with parameters, and what their scores mean.
 pub fn encoding_of(loss: &LossSpec, input: &Input) -> RunEncoding {
-    let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
-    RunEncoding { loss: loss_name(loss), labels: [negative.into(), "1".into()], encoding: input.encoding.clone() }
+    RunEncoding { loss: loss_name(loss), labels: class_labels(&input.data), encoding: input.encoding.clone() }
+}
+
+/// How the two classes of a two-class loss were written.
+pub(crate) fn class_labels(data: &Dataset) -> [String; 2] {
+    let negative = if data.y().contains(&-1.0) { "-1" } else { "0" };
+    [negative.into(), "1".into()]
 }
 
 /// The same for models of any class.
@@ -46,6 +56,8 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
+    known: Option<Uncertainty>,
+    calibration: Option<RunCalibration>,
     interval: Option<Intervals>,
     shown: String,
 }
@@ -53,6 +65,25 @@ pub struct Predictor {
 enum Models {
     Parameters(Option<Family>, Parameters),
     AnyClass(ModelFile),
+    Blend(Family, Box<BlendPredictor>),
+}
+
+/// A row to predict.
+#[derive(Clone, Copy)]
+pub(crate) struct NewRow<'a> {
+    /// Its node.
+    pub node: usize,
+    /// Its features.
+    pub x: &'a [f64],
+    /// When it was observed, if that is known.
+    pub time: Option<f64>,
+}
+
+impl<'a> NewRow<'a> {
+    /// Row `r` of a file.
+    pub(crate) fn of(rows: &'a LoadedRows, places: &[usize], r: usize) -> NewRow<'a> {
+        NewRow { node: places[r], x: rows.x.row(r), time: rows.times.as_ref().map(|times| times[r]) }
+    }
 }
 
 /// A table of predictions.
@@ -69,70 +100,148 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        if scores.loss == ANY_CLASS {
-            let file = ModelFile::read(run, &scores.encoding)?;
-            return Ok(Predictor { scores, models: Models::AnyClass(file), interval: None, shown });
-        }
-        let family = family(&scores)?;
-        require!(
-            family != Some(Family::Point),
-            "the point loss places nodes, it does not predict rows; see parameters.csv"
-        );
-        let parameters = read_parameters(run)?;
-        let features = scores.encoding.names().len();
-        let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
-        require!(
-            found == wanted,
-            "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
-            run.join("parameters.csv").display()
-        );
-        Ok(Predictor { scores, models: Models::Parameters(family, parameters), interval: None, shown })
+        let (models, known) = match scores.loss.as_str() {
+            ANY_CLASS => (Models::AnyClass(ModelFile::read(run, &scores.encoding)?), None),
+            BLENDED => (read_blend(run, &scores)?, None),
+            _ => {
+                let (family, parameters) = read_linear(run, &scores)?;
+                let known = Uncertainty::read(run, &parameters)?;
+                (Models::Parameters(family, parameters), known)
+            }
+        };
+        let names: Vec<&str> = models.names().collect();
+        let calibration = RunCalibration::read(run, &names)?;
+        Ok(Predictor { scores, models, known, calibration, interval: None, shown })
     }
 
-    /// Adds intervals that hold the label of a new row with this probability, if the run knows how well its models are known.
-    pub fn with_interval(mut self, run: &Path, level: f64) -> Result<Predictor> {
-        let Models::Parameters(_, parameters) = &self.models else {
-            refuse!("--interval: these models come without uncertainty; fit with --coupling learnt")
+    /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
+    /// predictions are off.
+    pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
+        let family = match &self.models {
+            Models::Parameters(family, _) => *family,
+            Models::Blend(family, _) => Some(*family),
+            Models::AnyClass(_) => None,
         };
-        self.interval = Some(Intervals::read(run, parameters, level)?);
+        let (nodes, calibration) = (self.names().count(), self.calibration.as_ref());
+        self.interval = Some(Intervals::new(level, nodes, calibration, family, self.known.as_ref(), &self.shown)?);
+        Ok(self)
+    }
+
+    /// Also looks at rows with labels that were seen since the fit, for what nodes share at a time.
+    pub fn with_observed(mut self, path: &Path) -> Result<Predictor> {
+        let rows = self.read_rows(path, true)?;
+        let places = self.places(&rows, path)?;
+        let Models::Blend(_, blend) = &mut self.models else {
+            refuse!(
+                "--observed: the models of {} do not know what nodes share at a time; fit with --tune --time COLUMN",
+                self.shown
+            )
+        };
+        let (Some(y), Some(times)) = (rows.y, rows.times) else {
+            refuse!("--observed {}: the target and the time of its rows are needed", path.display())
+        };
+        blend.observe(&Labelled { node: places, x: rows.x, y, times })?;
         Ok(self)
     }
 
     /// Predicts the rows of a file.
     pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
         // The target is not needed, whatever stands there.
-        let encoding = Encoding { target: None, ..self.scores.encoding.clone() };
+        let rows = self.read_rows(path, false)?;
+        let places = self.places(&rows, path)?;
+        let line = |r: usize| {
+            let row = NewRow::of(&rows, &places, r);
+            let prediction = self.predict(row)?;
+            let interval = self.interval_cells(row, &prediction);
+            Ok([vec![rows.node[r].clone()], self.point_cells(&prediction), interval].concat())
+        };
+        let lines = (0..places.len()).into_par_iter().map(line).collect::<Result<_>>()?;
+        Ok(Predictions { header: [vec![self.scores.encoding.node.clone()], self.columns()].concat(), rows: lines })
+    }
+
+    /// Rows of a file in the features of the models, with their labels if they are wanted.
+    pub(crate) fn read_rows(&self, path: &Path, labelled: bool) -> Result<LoadedRows> {
+        let known = &self.scores.encoding;
+        let encoding = Encoding { target: known.target.clone().filter(|_| labelled), ..known.clone() };
         let mut rows = load_rows(path, &encoding)?;
         if let Models::AnyClass(ModelFile { scaling: Some(scaling), .. }) = &self.models {
             scaling.apply_rows(&mut rows.x);
         }
+        Ok(rows)
+    }
+
+    /// The position of the node of every row.
+    pub(crate) fn places(&self, rows: &LoadedRows, path: &Path) -> Result<Vec<usize>> {
         let of: HashMap<&str, usize> = self.names().enumerate().map(|(i, name)| (name, i)).collect();
-        let row = |(r, name): (usize, &String)| {
-            let unknown = || {
-                let line = rows.lines[r];
-                let place = path.display();
+        let place = |(r, name): (usize, &String)| {
+            of.get(name.as_str()).copied().ok_or_else(|| {
+                let (place, line) = (path.display(), rows.lines[r]);
                 Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
-            };
-            let node = *of.get(name.as_str()).ok_or_else(unknown)?;
-            let cells = self.cells(node, rows.x.row(r))?;
-            Ok([vec![name.clone()], cells].concat())
+            })
         };
-        let lines = rows.node.iter().enumerate().map(row).collect::<Result<_>>()?;
-        Ok(Predictions { header: [vec![encoding.node.clone()], self.columns()].concat(), rows: lines })
+        rows.node.iter().enumerate().map(place).collect()
     }
 
     /// Names of the nodes that have a model.
     pub fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        match &self.models {
-            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
-            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+        self.models.names()
+    }
+
+    /// The column that is predicted.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.scores.encoding.target.as_deref()
+    }
+
+    /// What rows that the models have not seen say about them.
+    pub(crate) fn calibration(&self) -> Option<&RunCalibration> {
+        self.calibration.as_ref()
+    }
+
+    /// The score of a row with a label, in the units of the calibration.
+    pub(crate) fn score(&self, score: Score, row: NewRow, label: f64) -> Result<f64> {
+        let prediction = self.predict(row)?;
+        let label = match &self.models {
+            Models::Parameters(Some(family), _) | Models::Blend(family, _) => label_of(*family, label),
+            _ => label,
+        };
+        Ok(score.of(&prediction, label, self.deviation(row, &prediction)))
+    }
+
+    /// What the model expects of the score of a row; 1 if it has no opinion.
+    fn deviation(&self, row: NewRow, prediction: &Prediction) -> f64 {
+        match (&self.models, &self.known) {
+            (Models::Parameters(Some(family), _), Some(known)) => known.deviation(*family, row.node, row.x, prediction),
+            _ => 1.0,
         }
+    }
+
+    fn predict(&self, row: NewRow) -> Result<Prediction> {
+        let NewRow { node, x, time } = row;
+        match &self.models {
+            Models::Blend(family, blend) => Ok(blended(*family, blend.predict(node, x, time))),
+            Models::AnyClass(file) => predict(file, node, Rows::new(x.len(), x)),
+            Models::Parameters(family, parameters) => {
+                // Without one loss for all nodes there is a score and nothing more.
+                let said = family.unwrap_or(Family::Squared).predict(x, parameters.w.row(node));
+                said.ok_or_else(|| Error::request("the point loss places nodes, it does not predict rows"))
+            }
+        }
+    }
+
+    fn classes(&self) -> &[String] {
+        let two = matches!(&self.models, Models::Parameters(Some(family), _) | Models::Blend(family, _)
+            if matches!(family.link(), Some(Link::Logit | Link::Margin)));
+        if two { &self.scores.labels } else { &self.scores.encoding.classes }
     }
 
     /// Names of the columns of a prediction.
     fn columns(&self) -> Vec<String> {
-        let ends = self.interval.iter().flat_map(|_| ["lower".to_owned(), "upper".to_owned()]);
-        self.point_columns().into_iter().chain(ends).collect()
+        let ends: &[&str] = match self.interval.as_ref().map(|interval| interval.score) {
+            None => &[],
+            Some(Score::Class) => &["set"],
+            Some(_) => &["lower", "upper"],
+        };
+        self.point_columns().into_iter().chain(ends.iter().map(|end| (*end).to_owned())).collect()
     }
 
     fn point_columns(&self) -> Vec<String> {
@@ -141,7 +250,11 @@ impl Predictor {
             let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
             std::iter::once("prediction".into()).chain(probability).collect()
         };
-        let Models::Parameters(family, _) = &self.models else { return classes() };
+        let family = match &self.models {
+            Models::Parameters(family, _) => *family,
+            Models::Blend(family, _) => Some(*family),
+            Models::AnyClass(_) => return classes(),
+        };
         match family.map(Family::link) {
             // What a score means differs from node to node.
             None => plain(&["score"]),
@@ -152,33 +265,80 @@ impl Predictor {
         }
     }
 
-    fn cells(&self, node: usize, x: &[f64]) -> Result<Vec<String>> {
-        let (family, w) = match &self.models {
-            Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
-            Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
-        };
-        if let Some(interval) = &self.interval {
-            let (value, half) = (dot(x, w), interval.half_width(node, x));
-            return Ok([value, value - half, value + half].map(|v| v.to_string()).to_vec());
-        }
-        // Without one loss for all nodes there is a score and nothing more.
-        Ok(match family.unwrap_or(Family::Squared).predict(x, w) {
-            Some(Prediction::Number(value)) => vec![value.to_string()],
-            Some(Prediction::Margin { class, score }) => vec![self.scores.labels[class].clone(), score.to_string()],
-            Some(Prediction::Class { class, probabilities }) => self.class_cells(family, class, &probabilities),
-            None => Vec::new(),
-        })
-    }
-
-    fn class_cells(&self, family: Option<Family>, class: usize, probabilities: &[f64]) -> Vec<String> {
-        match family.and_then(Family::link) {
-            Some(Link::Logit) => vec![self.scores.labels[class].clone(), probabilities[1].to_string()],
-            _ => {
-                let label = self.scores.encoding.classes[class].clone();
-                std::iter::once(label).chain(probabilities.iter().map(f64::to_string)).collect()
+    fn point_cells(&self, prediction: &Prediction) -> Vec<String> {
+        let label = |class: usize| self.classes()[class].clone();
+        match prediction {
+            Prediction::Number(value) => vec![value.to_string()],
+            Prediction::Margin { class, score } => vec![label(*class), score.to_string()],
+            // Of two classes the probability of the second says all.
+            Prediction::Class { class, probabilities } if self.scores.encoding.classes.is_empty() => {
+                vec![label(*class), probabilities[1].to_string()]
+            }
+            Prediction::Class { class, probabilities } => {
+                std::iter::once(label(*class)).chain(probabilities.iter().map(f64::to_string)).collect()
             }
         }
     }
+
+    fn interval_cells(&self, row: NewRow, prediction: &Prediction) -> Vec<String> {
+        let Some(Intervals { score, thresholds }) = &self.interval else { return Vec::new() };
+        match prediction {
+            Prediction::Number(value) => {
+                let scale = self.deviation(row, prediction);
+                let (low, high) = score.interval(*value, scale, thresholds[row.node]);
+                vec![low.to_string(), high.to_string()]
+            }
+            _ => {
+                let classes = self.classes();
+                let inside = score.set(prediction, classes.len(), thresholds[row.node]);
+                vec![inside.into_iter().map(|k| classes[k].as_str()).collect::<Vec<_>>().join("|")]
+            }
+        }
+    }
+}
+
+impl Models {
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
+            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+            Models::Blend(_, blend) => Box::new(blend.nodes().iter().map(String::as_str)),
+        }
+    }
+}
+
+/// What a mean stands for.
+pub(crate) fn blended(family: Family, mean: f64) -> Prediction {
+    match family.link() {
+        Some(Link::Logit) => {
+            Prediction::Class { class: usize::from(mean > 0.5), probabilities: vec![1.0 - mean, mean] }
+        }
+        _ => Prediction::Number(mean),
+    }
+}
+
+fn read_blend(run: &Path, scores: &RunEncoding) -> Result<Models> {
+    let file: BlendFile = read_json(run, BLEND).at(format!("{}: fit again", run.display()))?;
+    let family = file.check(scores.encoding.dim())?;
+    Ok(Models::Blend(family, Box::new(file.predictor()?)))
+}
+
+/// Models with parameters, and the loss that they are of.
+fn read_linear(run: &Path, scores: &RunEncoding) -> Result<(Option<Family>, Parameters)> {
+    let family = family(scores)?;
+    require!(
+        family != Some(Family::Point),
+        "the point loss places nodes, it does not predict rows; see parameters.csv"
+    );
+    let parameters = read_parameters(run)?;
+    let features = scores.encoding.names().len();
+    let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
+    require!(
+        found == wanted,
+        "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
+        run.join("parameters.csv").display()
+    );
+    Ok((family, parameters))
 }
 
 impl Predictions {

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod coupling;
 pub mod data;
 pub mod fit;
+pub mod folds;
 pub mod held_out;
 pub mod keys;
 pub mod lambda;
@@ -15,6 +16,7 @@ pub mod relax;
 pub mod rounds;
 pub mod settings;
 pub mod solver;
+pub mod tune;
 pub mod up;
 
 pub use ask::AskRequest;
@@ -24,6 +26,7 @@ pub use keys::{GROUPS, Job, Key, Kind};
 pub use path::PathRequest;
 pub use relax::RelaxRequest;
 pub use settings::{Settings, Value};
+pub use tune::TuneRequest;
 pub use up::UpRequest;
 
 use std::path::PathBuf;

@@ -17,6 +17,8 @@ pub const CONFIG: &str = "config.toml";
 pub const ENCODING: &str = "encoding.json";
 /// Models of any class, as plain data.
 pub const MODELS: &str = "models.json";
+/// Predictors that won a race, as plain data.
+pub const BLEND: &str = "blend.json";
 /// What a later run needs to go on.
 pub const CHECKPOINT: &str = "checkpoint.bin";
 /// The facts of the page.
@@ -45,6 +47,13 @@ pub(crate) const LAMBDA: (&str, [&str; 4]) =
     ("lambda.csv", ["lambda", "train_error", "validation_error", "standard_error"]);
 /// How well every model is known: the lower triangle of its covariance, and the variance of the noise of a row.
 pub(crate) const COVARIANCE: &str = "covariance.csv";
+/// Scores of rows that the models have not seen.
+pub(crate) const CALIBRATION: &str = "calibration.json";
+/// What the watch for drift found.
+pub(crate) const MONITOR: (&str, [&str; 10]) = (
+    "monitor.csv",
+    ["node", "rows", "known_rows", "error_ratio", "coverage", "known_coverage", "p_error", "p_coverage", "p", "drift"],
+);
 pub(crate) const COMPARE: &str = "compare.csv";
 pub(crate) const PATH: (&str, [&str; 8]) =
     ("path.csv", ["lambda", "objective", "gap", "clusters", "train", "validation", "iterations", "status"]);
@@ -54,15 +63,17 @@ pub(crate) const BREAKPOINTS: (&str, [&str; 4]) =
 pub(crate) const ERRORS: &str = "errors.csv";
 pub(crate) const ERROR_COLUMNS: [&str; 4] = ["rows", "train_error", "validation_error", "local_error"];
 pub(crate) const GAINS: (&str, [&str; 4]) = ("gains.csv", ["model", "nodes", "validation_error", "local_error"]);
+pub(crate) const RACE: (&str, [&str; 5]) = ("race.csv", ["candidate", "error", "standard_error", "share", "chosen"]);
 pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candidate", "rounds", "reward"]);
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 21] = [
+pub const FILES: [&str; 25] = [
     SUMMARY,
     CONFIG,
     ENCODING,
     MODELS,
+    BLEND,
     CHECKPOINT,
     REPORT,
     PAGE,
@@ -71,11 +82,14 @@ pub const FILES: [&str; 21] = [
     COMPARE,
     ERRORS,
     COVARIANCE,
+    CALIBRATION,
+    MONITOR.0,
     LAMBDA.0,
     PATH.0,
     MEMBERSHIP.0,
     BREAKPOINTS.0,
     GAINS.0,
+    RACE.0,
     TEACHERS.0,
     CHOICES.0,
     "parameters.csv",

@@ -206,6 +206,7 @@ impl FederatedModels {
             history: vec![last],
             chosen: None,
             held_out: None,
+            calibration: None,
             models,
             train,
             seconds,

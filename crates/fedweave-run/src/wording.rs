@@ -90,3 +90,17 @@ pub fn written(path: Option<&std::path::Path>, what: &str) -> String {
 pub fn version() -> String {
     format!("fedweave {}", env!("CARGO_PKG_VERSION"))
 }
+
+/// Four significant digits, or a dash.
+pub fn digits(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|v| v.is_finite()) else { return "-".into() };
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    let places = 3 - size.log10().floor() as i32;
+    match places {
+        -2..=8 => format!("{value:.*}", places.max(0) as usize),
+        _ => format!("{value:.3e}"),
+    }
+}

@@ -7,7 +7,7 @@ pub mod generate;
 mod hub;
 pub(crate) mod kd_tree;
 mod lanczos;
-mod laplacian;
+pub(crate) mod laplacian;
 pub(crate) mod layout;
 pub mod nearest;
 pub mod partition;

@@ -38,6 +38,8 @@ pub enum Purpose {
     Candidates,
     SharedRows,
     Distilled,
+    ShockOrder,
+    CalibrationFolds,
 }
 
 /// Stream `index` (usually a node) of a purpose.

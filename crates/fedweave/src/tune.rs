@@ -1,5 +1,7 @@
 //! Choosing `lambda` on held-out rows, over a geometric grid with warm starts.
 
+mod folds;
+
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::loss::{Loss, LossOptions, LossSpec};
@@ -9,6 +11,8 @@ use crate::path::{geometric, lambda_max};
 use crate::problem::Problem;
 use crate::solve::newton::{Losses, mean_curvature};
 use crate::solve::{Record, Settings, Start, Status, Watch, solve};
+
+pub use folds::{FoldTask, FoldTuning};
 
 /// The mean of the node's losses, and what it is made of.
 #[derive(Debug, Clone, PartialEq)]

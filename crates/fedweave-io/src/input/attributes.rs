@@ -22,6 +22,15 @@ pub struct Coordinates {
     pub geographic: bool,
 }
 
+impl Coordinates {
+    /// Latitude and longitude of every node, in this order, where the names say so.
+    pub fn latitude_longitude(&self) -> Option<Matrix> {
+        let (latitude, longitude) = latitude_longitude(&self.names).filter(|_| self.geographic)?;
+        let point = |i: usize| [self.values.row(i)[latitude], self.values.row(i)[longitude]];
+        Some(Matrix::from_rows(2, (0..self.values.rows()).flat_map(point).collect()))
+    }
+}
+
 /// A text per node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeColumn {

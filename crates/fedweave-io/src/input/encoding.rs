@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::levels;
 use super::roles::Roles;
 use super::spec::{InputSpec, MissingPolicy, TargetKind};
+use super::times::TimeColumn;
 use crate::error::IoError;
 use crate::fault::Fault;
 use crate::table::{Table, Text, is_missing};
@@ -31,6 +32,9 @@ pub struct Encoding {
     pub intercept: bool,
     /// The class labels, in order.
     pub classes: Vec<String>,
+    /// The column that says when a row was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeColumn>,
 }
 
 /// One column of the table.
@@ -73,6 +77,7 @@ impl Encoding {
             features: roles.features.iter().map(feature).collect::<Result<_, IoError>>()?,
             intercept: spec.intercept,
             classes,
+            time: roles.time.map(|time| TimeColumn::learn(&table.names()[time], table.text(time))),
         })
     }
 

@@ -22,6 +22,8 @@ pub struct Rows {
     pub x: Matrix,
     /// The label of each row, NaN where missing; `None` if the file has no target column or nothing in it.
     pub y: Option<Vec<f64>>,
+    /// When each row was observed, NaN where that is not known; `None` if the file does not say.
+    pub times: Option<Vec<f64>>,
     /// The line (Parquet: row) of each row.
     pub lines: Vec<u64>,
 }
@@ -37,6 +39,10 @@ pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
     Ok(Rows {
         x: encoding.matrix(&table, &rows)?,
         y: known_labels(&table, encoding, &rows)?,
+        times: encoding.time.as_ref().and_then(|time| {
+            let column = table.position(&time.column)?;
+            Some(time.numbers(table.text(column), &rows))
+        }),
         node: rows.iter().map(|&row| ids.get(row).to_owned()).collect(),
         lines: table.lines().to_vec(),
     })
@@ -74,6 +80,7 @@ fn kind(encoding: &Encoding, name: &str) -> Kind {
     let feature = encoding.features.iter().find(|f| f.column() == name);
     match feature {
         _ if name == encoding.node => Kind::Text,
+        None if encoding.time.as_ref().is_some_and(|time| time.column == name) => Kind::Text,
         Some(Feature::OneHot { .. }) => Kind::Text,
         Some(Feature::Number { .. }) => Kind::Number,
         None if encoding.target.as_deref() != Some(name) => Kind::Skip,

@@ -18,6 +18,9 @@ const FILE: &str = "models.json";
 /// What `encoding.json` says of a run with models of any class instead of a loss.
 pub const ANY_CLASS: &str = "models";
 
+/// What `encoding.json` says of a run whose predictors won a race.
+pub const BLENDED: &str = "blend";
+
 /// `encoding.json` of a run: how to read rows and what the scores mean.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunEncoding {

@@ -100,6 +100,7 @@ pub(crate) fn plain_encoding(node: &str, features: &[String]) -> Encoding {
         features: features.iter().map(number).collect(),
         intercept: false,
         classes: Vec::new(),
+        time: None,
     }
 }
 

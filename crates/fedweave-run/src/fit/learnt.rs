@@ -15,7 +15,8 @@ use fedweave_io::Input;
 use rand::seq::SliceRandom;
 use serde_json::{Value, json};
 
-use super::{FitResult, finish, run_solver};
+use super::{FitResult, calibrate, finish, run_solver};
+use crate::calibration::RunCalibration;
 use crate::checks::{check, hold_out};
 use crate::error::{Result, refuse};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
@@ -56,7 +57,7 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
         _ => refuse!("--coupling learnt knows the losses squared, logistic and poisson"),
     };
     check(&request.model, &input, &loss)?;
-    let held_out = held_out(&request, &input, &loss, observer)?;
+    let (held_out, calibration) = held_out(&request, &input, &loss, observer)?.unzip();
     let mut model = request.model.clone();
     // What is learnt does not depend on the units of the features; the solver is better off with units of one size.
     model.standardize = true;
@@ -82,7 +83,7 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
         chosen_by,
     };
     let result = finish(request, input, loss, problem, training, solved);
-    Ok(FitResult { held_out, learnt: Some(learnt), ..result })
+    Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
 }
 
 /// How models learnt without the held-out rows do on them.
@@ -91,7 +92,7 @@ fn held_out(
     input: &Input,
     loss: &LossSpec,
     observer: &dyn Observer,
-) -> Result<Option<HeldOutErrors>> {
+) -> Result<Option<(HeldOutErrors, RunCalibration)>> {
     let Some(spec) = &request.held_out.spec else { return Ok(None) };
     let split = hold_out(input, spec, "leave out --validation")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
@@ -102,9 +103,10 @@ fn held_out(
     });
     observer.begin(Stage::new("learning without held-out rows", 1e-8));
     let (coupling, ..) = choose(request, &input.graph, &rows.train, groups.as_deref())?;
-    let models = coupling.posterior(&input.graph, &rows.train)?.w;
-    let validation = Errors::of(&*rows.plain(&rows.validation)?, &models);
-    Ok(Some(rows.judge(request, split, validation)?))
+    let posterior = coupling.posterior(&input.graph, &rows.train)?;
+    let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
+    let validation = Errors::of(&*rows.plain(&rows.validation)?, &posterior.w);
+    Ok(Some((rows.judge(request, split, validation)?, calibration)))
 }
 
 /// The coupling by the likelihood of all rows; where rows are held out together (the same hours at all nodes), the structure by

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use fedweave::loss::Family;
 use fedweave::solve::{Record, Status};
 use fedweave_io::RunWriter;
 
@@ -39,8 +38,10 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
             .map(|t| [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell));
         writer.write_csv(LAMBDA.0, &LAMBDA.1, rows)?;
     }
-    // The noise of a row is known to be normal only for the squared loss.
-    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.family == Family::Squared) {
+    if let Some(calibration) = &fit.calibration {
+        calibration.write(names, writer)?;
+    }
+    if let Some(learnt) = &fit.learnt {
         let d = fit.parameters.cols();
         let pairs = (0..d).flat_map(|j| (0..=j).map(move |k| (j, k)));
         let header: Vec<String> = pairs.clone().map(|(j, k)| format!("c{}_{}", j + 1, k + 1)).collect();

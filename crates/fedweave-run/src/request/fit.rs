@@ -8,7 +8,7 @@ use fedweave_io::InputSpec;
 
 use super::coupling::CouplingChoice;
 use super::data::{input_spec, target_kind};
-use super::held_out::{HeldOutChoice, Why};
+use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
@@ -36,6 +36,8 @@ pub struct FitRequest {
     pub rounds: Option<RoundsChoice>,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// Folds that intervals are calibrated by.
+    pub calibrate: Option<usize>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -89,6 +91,7 @@ impl FitRequest {
         );
         Ok(FitRequest {
             held_out: HeldOutChoice::read(reader, why)?,
+            calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

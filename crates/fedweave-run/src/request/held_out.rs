@@ -42,7 +42,7 @@ impl HeldOutChoice {
         let validation = reader.number("validation");
         let (seed, asked) = (reader.count("seed").unwrap_or(0) as u64, validation.is_some());
         if matches!(why, Why::Asked | Why::Learnt) && validation.is_none_or(|v| v == 0.0) {
-            let alone = !named && (by.is_none() || why == Why::Learnt);
+            let alone = !named && (by.is_none() || why == Why::Learnt || reader.has("calibrate"));
             require!(alone, "--split needs --validation: how many rows are to be held out?");
             return Ok(HeldOutChoice { spec: None, by, seed, asked });
         }
@@ -79,6 +79,14 @@ impl HeldOutChoice {
         };
         format!("{} ({how})", parts.join(", "))
     }
+}
+
+/// The number of folds that intervals are calibrated by.
+pub(super) fn calibration_folds(reader: &Reader) -> Result<Option<usize>> {
+    let folds = reader.count("calibrate");
+    let told = folds.unwrap_or_default();
+    require!(folds.is_none_or(|k| (2..=1000).contains(&k)), "--calibrate {told}: give 2 to 1000 folds, e.g. 10");
+    Ok(folds)
 }
 
 /// Below 1 a share of the rows, from 1 on a number of rows.

@@ -33,12 +33,12 @@ pub(super) fn energy(graph: &Graph, v: &[f64]) -> f64 {
 const BUDGET: Budget = Budget { flops: 2e10, fill: 4e7 };
 
 /// Plans the factorisation of `L + diagonal`; `None` if the factor would fill up, as it does on expanders.
-pub(super) fn plan(graph: &Graph) -> Option<Elimination> {
+pub(crate) fn plan(graph: &Graph) -> Option<Elimination> {
     Elimination::plan(graph, 1, BUDGET)
 }
 
 /// Factors `sign L + diag(shift)`; `None` if it is not numerically positive definite.
-pub(super) fn factor<'a>(
+pub(crate) fn factor<'a>(
     elimination: &'a Elimination,
     graph: &Graph,
     sign: f64,
@@ -55,7 +55,7 @@ pub(super) fn factor<'a>(
 }
 
 /// A Cholesky factor.
-pub(super) struct Factor<'a> {
+pub(crate) struct Factor<'a> {
     elimination: &'a Elimination,
     values: Vec<f64>,
 }

@@ -18,7 +18,7 @@ mod evidence;
 mod fit;
 mod folds;
 mod likelihood;
-mod minimise;
+pub(super) mod minimise;
 mod moments;
 mod network;
 mod noise;
@@ -44,10 +44,12 @@ use network::Network;
 use rows::ModeRows;
 
 pub use choose::{Candidate, Learnt, learn};
+pub(crate) use evidence::erfc;
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
 pub use folds::{Fold, FoldScore, Judge, choose_on_folds, score_on_folds};
 pub use likelihood::Likelihood;
 pub use noise::Noise;
+pub(crate) use noise::ln_gamma;
 pub use posterior::Posterior;
 pub use structure::Structure;
 

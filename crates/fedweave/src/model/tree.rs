@@ -19,6 +19,7 @@ use super::{FitError, Task};
 use crate::matrix::Rows;
 use crate::random::{Purpose, stream};
 
+pub(crate) use grow::midpoint;
 pub(super) use work::TreeWork;
 
 /// Options of `tree`.

@@ -184,7 +184,7 @@ impl TreeWork {
 }
 
 /// Between two values; never the upper one, also if they are neighbours among the floats.
-fn midpoint(low: f64, high: f64) -> f64 {
+pub(crate) fn midpoint(low: f64, high: f64) -> f64 {
     let middle = low / 2.0 + high / 2.0;
     if middle >= high || middle < low { low } else { middle }
 }

@@ -1,0 +1,95 @@
+//! A race of predictors on folds.
+
+use fedweave::loss::Family;
+use fedweave_io::InputSpec;
+
+use super::data::{input_spec, target_kind};
+use super::folds::FoldChoice;
+use super::keys::{Job, Key};
+use super::model::ModelChoice;
+use super::settings::{Reader, Settings};
+use super::{Naming, Output};
+use crate::error::{Error, Result, require};
+
+/// Folds if nobody says how many.
+const FOLDS: usize = 5;
+
+/// Find out which predictor suits the rows, and fit it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TuneRequest {
+    /// The loss.
+    pub model: ModelChoice,
+    /// Rows held out in turn.
+    pub folds: FoldChoice,
+    /// Predictors and their shares, if they are known already.
+    pub recipe: Option<Vec<(String, f64)>>,
+    /// Seconds after which no further candidate begins.
+    pub time_limit: Option<f64>,
+    /// For the report.
+    pub naming: Naming,
+    /// Where results go.
+    pub output: Output,
+}
+
+impl TuneRequest {
+    /// True if settings ask for a race, or for its outcome.
+    pub fn is_meant(settings: &Settings) -> bool {
+        settings.has("tune") || settings.has("recipe")
+    }
+
+    /// A race on files.
+    pub fn of_files(settings: &Settings) -> Result<(TuneRequest, InputSpec)> {
+        settings.check_job(Job::Fit)?;
+        let reader = settings.reader();
+        let request = TuneRequest::read(settings, &reader)?;
+        let spec = input_spec(&reader, target_kind(request.model.family), request.model.intercept(), Vec::new())?;
+        reader.finish(not_with_tune)?;
+        Ok((request, spec))
+    }
+
+    /// A race on rows in memory.
+    pub fn of_memory(settings: &Settings) -> Result<TuneRequest> {
+        settings.check_job(Job::Fit)?;
+        let reader = settings.reader();
+        let request = TuneRequest::read(settings, &reader)?;
+        reader.finish(not_with_tune)?;
+        Ok(request)
+    }
+
+    fn read(settings: &Settings, reader: &Reader) -> Result<TuneRequest> {
+        // A race finds ridge, penalty, and strength by itself; features are scaled where that matters.
+        for key in ["tune", "ridge", "standardize"] {
+            reader.has(key);
+        }
+        let mut model = ModelChoice::read(reader, &[0.0], None)?;
+        model.standardize = true;
+        let unfit = matches!(model.family, Family::Multinomial { .. } | Family::SquaredHinge | Family::Point);
+        require!(!unfit, "--tune does not know the loss {}: leave out --tune", model.family);
+        require!(!reader.has("penalty"), "--penalty does not go with --tune, which tries several");
+        Ok(TuneRequest {
+            folds: FoldChoice::read(reader, FOLDS)?,
+            recipe: reader.texts("recipe").map(|words| words.iter().map(|word| part(word)).collect()).transpose()?,
+            time_limit: reader.number_from("time-limit", 0.0)?,
+            naming: Naming::read(settings, reader),
+            output: Output::read(reader)?,
+            model,
+        })
+    }
+}
+
+/// `NAME=SHARE`, or a name alone.
+fn part(word: &str) -> Result<(String, f64)> {
+    let (name, share) = word.rsplit_once(':').unwrap_or((word, "1"));
+    let share = share.parse().ok().filter(|share: &f64| *share > 0.0 && share.is_finite());
+    match share {
+        Some(share) => Ok((name.trim().to_owned(), share)),
+        None => Err(Error::Request(format!("--recipe {word}: give NAME:SHARE, e.g. learnt:0.4,trunk:0.6"))),
+    }
+}
+
+fn not_with_tune(key: &Key) -> String {
+    match key.with {
+        "" => "does not go with --tune, which finds it by itself".into(),
+        with => format!("belongs to {with}"),
+    }
+}

@@ -1,0 +1,155 @@
+//! A common trunk with personal leaves, and shocks that nodes share.
+//!
+//! Everything is fitted to scores of rows that the layer below had not seen (out of fold), so that no layer learns what the
+//! one below it remembers of the training rows.
+
+use rayon::prelude::*;
+
+use super::entry::Entry;
+use super::linear::{Linear, LinearFit};
+use super::member::{LeafInput, Leaves, Member, MemberShocks, described};
+use super::rows::{Rows, Watcher};
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::folds::Folds;
+use crate::learn::shocks::{Geometry, Residuals, Shocks, ShocksOptions, Time};
+use crate::learn::trunk::{CrossFit, Trunk, TrunkLoss, TrunkOptions, TrunkRows, cross_fit};
+use crate::matrix::Matrix;
+
+/// A trunk on all rows, and the scores of every row by a trunk that had not seen it (NaN where no fold holds it out).
+pub struct Grown {
+    /// The trunk.
+    pub trunk: Trunk,
+    /// Out-of-fold scores.
+    pub scores: Vec<f64>,
+    /// What was chosen, in words.
+    pub chosen: String,
+}
+
+/// Sizes of trees to choose from.
+pub fn trunk_candidates(seed: u64) -> Vec<TrunkOptions> {
+    let with = |leaves: usize, rows_min: f64| TrunkOptions { leaves, rows_min, seed, ..TrunkOptions::default() };
+    vec![with(4, 5.0), with(8, 5.0), with(16, 5.0), with(32, 10.0)]
+}
+
+/// Grows a trunk for the labels `y`; rows whose label is NaN do not count.
+pub fn grow(rows: &Rows, folds: &Folds, loss: TrunkLoss, y: &[f64], seed: u64) -> Result<Grown> {
+    let (x, node) = (described_rows(rows), node_of_rows(rows.data));
+    let weight: Vec<f64> = row_weights(rows.data).zip(y).map(|(w, y)| if y.is_nan() { 0.0 } else { w }).collect();
+    let y: Vec<f64> = y.iter().map(|y| if y.is_nan() { 0.0 } else { *y }).collect();
+    let all = TrunkRows { x: x.view(), category: Some(&node), y: &y, weight: &weight };
+    let CrossFit { options, scores, .. } = cross_fit(&all, loss, folds, &trunk_candidates(seed))?;
+    let trunk = Trunk::fit(&all, loss, &options)?;
+    let chosen = format!("{} trees with up to {} leaves", options.rounds, options.leaves);
+    Ok(Grown { trunk, scores, chosen })
+}
+
+fn row_weights(data: &Dataset) -> impl Iterator<Item = f64> {
+    (0..data.nodes()).flat_map(|i| data.weights(i).iter().copied())
+}
+
+fn node_of_rows(data: &Dataset) -> Vec<u32> {
+    (0..data.nodes()).flat_map(|i| data.rows(i).map(move |_| i as u32)).collect()
+}
+
+/// The rows as a trunk sees them.
+fn described_rows(rows: &Rows) -> Matrix {
+    let width = rows.data.dim() - usize::from(rows.intercept) + rows.attributes.map_or(0, Matrix::cols);
+    let of = |(row, node): (usize, u32)| {
+        described(rows.data.x(row), rows.intercept, rows.attributes.map(|a| a.row(node as usize)))
+    };
+    Matrix::from_rows(width, node_of_rows(rows.data).into_iter().enumerate().flat_map(of).collect())
+}
+
+/// The trunk alone.
+pub fn trunk_entry(rows: &Rows, grown: &Grown) -> Entry {
+    let out_of_fold = grown.scores.iter().map(|s| rows.cost.respond(*s)).collect();
+    let member = Member { trunk: Some(grown.trunk.clone()), ..Member::new("trunk") };
+    Entry::new(rows, member, out_of_fold, grown.chosen.clone())
+}
+
+/// Linear models at every node, coupled as the rows suggest, on the score of the trunk.
+pub fn trunk_leaves(rows: &Rows, folds: &Folds, grown: &Grown, input: LeafInput, watch: &Watcher) -> Result<Entry> {
+    let data = on_scores(rows, &grown.scores, input)?;
+    let above = Rows { data: &data, intercept: true, ..*rows };
+    let fit = Linear::Learnt.fit(&above, folds, watch)?;
+    let out_of_fold = fit.out_of_fold(&data, folds, rows.cost);
+    let name = if input == LeafInput::Trunk { "trunk+leaves" } else { "trunk+features" };
+    let leaves = Leaves::new(input, &fit.w, rows.data.nodes());
+    let member = Member { trunk: Some(grown.trunk.clone()), leaves: Some(leaves), ..Member::new(name) };
+    Ok(Entry::new(rows, member, out_of_fold, format!("{}; leaves {}", grown.chosen, fit.chosen)))
+}
+
+/// Rows whose features are scores of a trunk; a row that no fold holds out has no honest score, and is left without weight.
+fn on_scores(rows: &Rows, scores: &[f64], input: LeafInput) -> Result<Dataset> {
+    let data = rows.data;
+    let kept = data.dim() - usize::from(rows.intercept);
+    let row = |r: usize| {
+        let features = if input == LeafInput::Both { &data.x(r)[..kept] } else { &[] };
+        let score = if scores[r].is_nan() { 0.0 } else { scores[r] };
+        features.iter().copied().chain([score, 1.0]).collect::<Vec<f64>>()
+    };
+    let dim = if input == LeafInput::Both { kept + 2 } else { 2 };
+    let x = Matrix::from_rows(dim, (0..data.len()).flat_map(row).collect());
+    let weight = row_weights(data).zip(scores).map(|(w, s)| if s.is_nan() { 0.0 } else { w }).collect();
+    let offsets = std::iter::once(0).chain((0..data.nodes()).map(|i| data.rows(i).end)).collect();
+    Dataset::new(offsets, x, data.y().to_vec(), weight)
+}
+
+/// A trunk for what linear models leave.
+pub fn leaves_trunk(rows: &Rows, folds: &Folds, linear: &LinearFit, seed: u64) -> Result<Entry> {
+    let below = linear.out_of_fold(rows.data, folds, rows.cost);
+    let left: Vec<f64> = rows.data.y().iter().zip(&below).map(|(y, p)| y - p).collect();
+    let grown = grow(rows, folds, TrunkLoss::Squared, &left, seed)?;
+    let out_of_fold = below.iter().zip(&grown.scores).map(|(p, s)| p + s).collect();
+    let leaves = Leaves::new(LeafInput::Features, &linear.w, rows.data.nodes());
+    let member = Member { trunk: Some(grown.trunk), leaves: Some(leaves), ..Member::new("leaves+trunk") };
+    Ok(Entry::new(rows, member, out_of_fold, format!("leaves {}; {}", linear.chosen, grown.chosen)))
+}
+
+/// When and where rows were observed.
+#[derive(Clone, Copy)]
+pub struct Shared<'a> {
+    /// The time of every row; NaN where it is not known.
+    pub times: &'a [f64],
+    /// What times are.
+    pub time: Time,
+    /// What says which nodes are close.
+    pub geometry: Geometry<'a>,
+}
+
+/// A predictor with shocks: learnt from its residuals, predicted for every fold from the residuals of the others. `None` if
+/// there are none to speak of.
+pub fn shocked(rows: &Rows, folds: &Folds, shared: &Shared, base: &Entry) -> Result<Option<Entry>> {
+    let node = node_of_rows(rows.data);
+    let usable: Vec<usize> = (0..rows.data.len()).filter(|&r| is_observed(shared, base, r)).collect();
+    let of = |rows_kept: &[usize]| Residuals {
+        node: rows_kept.iter().map(|&r| node[r]).collect(),
+        time: rows_kept.iter().map(|&r| shared.times[r]).collect(),
+        value: rows_kept.iter().map(|&r| rows.data.y()[r] - base.out_of_fold[r]).collect(),
+    };
+    let residuals = of(&usable);
+    let options = ShocksOptions { time: shared.time, ..ShocksOptions::default() };
+    let shocks = Shocks::learn(&residuals, &shared.geometry, &options)?;
+    if shocks.is_none() {
+        return Ok(None);
+    }
+    let fold = |k: usize| {
+        let others: Vec<usize> = usable.iter().copied().filter(|&r| folds.trains(k, r)).collect();
+        let observed = shocks.observe(&of(&others), &shared.geometry)?;
+        let held: Vec<usize> = (0..rows.data.len()).filter(|&r| folds.of(r) == Some(k)).collect();
+        let shock = |r: usize| observed.predict(node[r], shared.times[r]).mean;
+        Ok(held.into_par_iter().map(|r| (r, shock(r))).collect::<Vec<_>>())
+    };
+    let found: Vec<Vec<(usize, f64)>> = (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?;
+    let mut out_of_fold = base.out_of_fold.clone();
+    found.iter().flatten().filter(|(r, _)| !shared.times[*r].is_nan()).for_each(|(r, shock)| out_of_fold[*r] += shock);
+    let chosen = format!("{}; {shocks}", base.chosen);
+    let name = format!("{}+shocks", base.member.name);
+    let member = Member { name, shocks: Some(MemberShocks { shocks, residuals }), ..base.member.clone() };
+    Ok(Some(Entry::new(rows, member, out_of_fold, chosen)))
+}
+
+fn is_observed(shared: &Shared, base: &Entry, row: usize) -> bool {
+    shared.times[row].is_finite() && base.out_of_fold[row].is_finite()
+}

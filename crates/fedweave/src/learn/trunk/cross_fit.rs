@@ -1,0 +1,165 @@
+//! Cross-fitting: how many trees of which kind, and the score of every row by a trunk that has not seen it.
+
+use rayon::prelude::*;
+
+use super::bins::Bins;
+use super::boost::Boost;
+use super::rows::TrunkRows;
+use super::share::BinnedRows;
+use super::{Trunk, TrunkLoss, TrunkOptions};
+use crate::error::{Error, Result};
+use crate::folds::Folds;
+
+/// What cross-fitting found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CrossFit {
+    /// The best candidate, with the best number of rounds.
+    pub options: TrunkOptions,
+    /// The score of every row by the trunk grown without its fold; NaN where no fold holds it out.
+    pub scores: Vec<f64>,
+    /// What became of every candidate, in their order.
+    pub tried: Vec<Tried>,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// The candidate, with its best number of rounds.
+    pub options: TrunkOptions,
+    /// Mean loss of rows that were held out, by weight.
+    pub error: f64,
+}
+
+/// Rounds without a better error after which a candidate stops.
+const PATIENCE: usize = 30;
+
+/// Rounds grown before errors are looked at; the result does not depend on it.
+const BLOCK: usize = 15;
+
+/// Grows a trunk per fold and candidate, and chooses candidate and rounds by the mean loss of held out rows.
+pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &[TrunkOptions]) -> Result<CrossFit> {
+    rows.check(loss)?;
+    check_folds(rows, folds)?;
+    candidates.iter().try_for_each(TrunkOptions::check)?;
+    let Some(first) = candidates.first() else {
+        return Err(Error::Size { what: "candidates", expected: 1, found: 0 });
+    };
+    let bins = Bins::new(rows.x, rows.weight, rows.categories(), first.bins_max);
+    let binned = [BinnedRows::new(rows, &bins)];
+    let mut races: Vec<Race> = candidates
+        .iter()
+        .map(|options| Race::new(options, (0..folds.count()).map(|k| boost(&binned, folds, k, &bins, loss, options))))
+        .collect();
+    while races.iter().any(Race::runs) {
+        races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
+    }
+    let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
+    let best = (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best });
+    let scores = races[best].scores(rows, folds);
+    Ok(CrossFit { options: tried[best].options, scores, tried })
+}
+
+fn check_folds(rows: &TrunkRows, folds: &Folds) -> Result<()> {
+    if folds.rows() != rows.x.rows() {
+        return Err(Error::Size { what: "rows dealt out to folds", expected: rows.x.rows(), found: folds.rows() });
+    }
+    for fold in 0..folds.count() {
+        let others = (0..folds.rows()).any(|row| folds.trains(fold, row) && rows.weight[row] > 0.0);
+        if !others {
+            return Err(Error::Size { what: "rows with weight in other folds", expected: 1, found: 0 });
+        }
+    }
+    Ok(())
+}
+
+fn boost<'a>(
+    binned: &'a [BinnedRows<'a>; 1],
+    folds: &Folds,
+    fold: usize,
+    bins: &'a Bins,
+    loss: TrunkLoss,
+    options: &'a TrunkOptions,
+) -> Boost<'a> {
+    let all = 0..folds.rows() as u32;
+    let held = all.clone().filter(|row| folds.of(*row as usize) == Some(fold)).collect();
+    let others = all.filter(|row| folds.trains(fold, *row as usize)).collect();
+    Boost::new(binned, vec![(others, held)], bins, loss, options)
+}
+
+/// A candidate: its folds advance together.
+struct Race<'a> {
+    options: &'a TrunkOptions,
+    folds: Vec<Boost<'a>>,
+    /// Error after so many rounds.
+    errors: Vec<f64>,
+}
+
+impl<'a> Race<'a> {
+    fn new(options: &'a TrunkOptions, folds: impl Iterator<Item = Boost<'a>>) -> Self {
+        Race { options, folds: folds.collect(), errors: Vec::new() }
+    }
+
+    /// Rounds with the smallest error, counted from 1, among those before patience ends; and whether it has ended.
+    fn best(&self) -> (usize, bool) {
+        let mut best = 0;
+        for (round, error) in self.errors.iter().enumerate() {
+            if *error < self.errors[best] {
+                best = round;
+            }
+            if round - best >= PATIENCE {
+                return (best + 1, true);
+            }
+        }
+        (best + 1, false)
+    }
+
+    fn runs(&self) -> bool {
+        self.errors.len() < self.options.rounds && !self.best().1
+    }
+
+    fn advance(&mut self, rows: &BinnedRows) {
+        let rounds = BLOCK.min(self.options.rounds - self.errors.len());
+        let losses: Vec<Vec<f64>> = self.folds.par_iter_mut().map(|fold| advance(fold, rows, rounds)).collect();
+        let held = self.folds.iter().flat_map(|fold| fold.shares[0].scored());
+        let weight: f64 = held.map(|row| rows.weights[*row as usize]).sum();
+        for round in 0..rounds {
+            self.errors.push(losses.iter().map(|fold| fold[round]).sum::<f64>() / weight);
+        }
+    }
+
+    fn tried(&self) -> Tried {
+        let (rounds, _) = self.best();
+        let error = self.errors.get(rounds - 1).copied().unwrap_or(f64::INFINITY);
+        Tried { options: TrunkOptions { rounds, ..*self.options }, error }
+    }
+
+    fn scores(&self, rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
+        let (rounds, _) = self.best();
+        let trunks: Vec<Trunk> = self.folds.iter().map(|fold| truncated(&fold.trunk, rounds)).collect();
+        let category = |row: usize| rows.category.map(|category| category[row]);
+        let score = |row: usize| match folds.of(row) {
+            Some(fold) => trunks[fold].score(rows.x.row(row), category(row)),
+            None => f64::NAN,
+        };
+        (0..rows.x.rows()).into_par_iter().map(score).collect()
+    }
+}
+
+/// Grows trees, and returns the summed losses of the held out rows after each.
+fn advance(fold: &mut Boost, rows: &BinnedRows, rounds: usize) -> Vec<f64> {
+    (0..rounds)
+        .map(|_| {
+            fold.round();
+            let (share, loss) = (&fold.shares[0], fold.trunk.loss);
+            let of_row = |row: &u32| {
+                let row = *row as usize;
+                rows.weights[row] * loss.value(share.scores()[row], rows.labels[row])
+            };
+            share.scored().iter().map(of_row).sum()
+        })
+        .collect()
+}
+
+fn truncated(trunk: &Trunk, rounds: usize) -> Trunk {
+    Trunk { trees: trunk.trees[..rounds].to_vec(), ..trunk.clone() }
+}
