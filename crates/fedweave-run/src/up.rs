@@ -2,6 +2,8 @@
 //!
 //! Starting the processes, and waiting for them, is up to the caller ([`fedweave_node::launch`]).
 
+pub(crate) mod coupling;
+
 use std::sync::Arc;
 
 use fedweave::loss::{Family, LossOptions, LossSpec};
@@ -49,16 +51,20 @@ pub struct FederatedFit {
     request: UpRequest,
     input: Input,
     loss: LossSpec,
-    problem: Problem,
-    training: TrainingRows,
+    /// The problem and its rows; `None` before the parts have learnt the coupling.
+    given: Option<(Problem, TrainingRows)>,
 }
 
 impl FederatedFit {
     /// Checks the data and describes the network.
     pub fn new(request: UpRequest, input: Input, launch: &LaunchChoice) -> Result<Self> {
-        let (model, lambda) = (&request.fit.model, request.lambda);
+        let model = &request.fit.model;
         let loss = model.loss(&input)?;
         check(model, &input, &loss)?;
+        let Some(lambda) = request.lambda else {
+            let network = coupling::network(&request, &input, &loss, launch)?;
+            return Ok(FederatedFit { network, request, input, loss, given: None });
+        };
         let training = TrainingRows::new(model, input.data.clone());
         refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
@@ -83,15 +89,18 @@ impl FederatedFit {
             models: None,
             hub: request.fit.hub.map(|_| Hub::Given),
         };
-        Ok(FederatedFit { network, request, input, loss, problem, training })
+        Ok(FederatedFit { network, request, input, loss, given: Some((problem, training)) })
     }
 
     /// The result, judged with all rows in sight.
-    pub fn finish(self, collected: Collected, seconds: f64) -> FitResult {
-        let settings = &self.request.fit.solve;
-        let (solution, traffic) = certify_collected(&self.problem, collected, &self.network.method, settings);
+    pub fn finish(self, collected: Collected, seconds: f64) -> Result<FitResult> {
+        let FederatedFit { network, request, input, loss, given } = self;
+        let Some((problem, training)) = given else {
+            return coupling::result(request, input, loss, &network, collected, seconds);
+        };
+        let (solution, traffic) = certify_collected(&problem, collected, &network.method, &request.fit.solve);
         let solved = Solved { solution, traffic: Some(traffic), seconds };
-        finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved)
+        Ok(finish(request.fit, input, loss, problem, training, solved))
     }
 }
 

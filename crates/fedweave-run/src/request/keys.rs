@@ -150,7 +150,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
         key("tune", Flag, "", FIT, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best"),
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
-        key("coupling", Text, "RULE", FIT, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
+        key("coupling", Text, "RULE", FIT | UP, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
         key("hub", Number, "SHARE", FIT | PATH | UP, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
         key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]"),
         key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
@@ -228,7 +228,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("as-printed", Flag, "", FIT, "pdmm: the update as printed in the paper, which is right for --users 1 only").with("--solver pdmm"),
     ]),
     ("Federation", &[
-        key("parts", Count, "N", UP, "Number of processes [default: 4]"),
+        key("parts", Count, "N", FIT | UP, "Number of processes [default: 4]; fit: learn the coupling as so many parts of a federation would").with("`fedweave up` and `fedweave fit --coupling learnt`"),
         key("work", Path, "DIR", UP, "Keep the files of the parts in this new folder [default: a temporary one]"),
         key("hosts", Texts, "HOSTS", UP, "Address of each part, in order; one for all, or as many as parts [default: 127.0.0.1]"),
         key("port", Count, "PORT", UP, "First port; part k listens on this one plus k [default: free ports on this machine, 7447 elsewhere]"),

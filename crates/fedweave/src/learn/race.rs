@@ -163,9 +163,7 @@ impl Runner<'_> {
         let (rows, folds, watch, seed) = (self.rows, self.folds, self.options.watch, self.options.seed);
         let linear = |linear: Linear| linear.fit(rows, folds, watch);
         Ok(Some(match stage {
-            "learnt" => {
-                linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?))
-            }
+            "learnt" => linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?)),
             "trunk" => {
                 let Some(loss) = TrunkLoss::of(rows.family) else { return Ok(None) };
                 let grown = layered::grow(rows, folds, loss, rows.data.y(), seed)?;
