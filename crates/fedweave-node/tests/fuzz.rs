@@ -122,7 +122,7 @@ fn genuine(plans: &[Plan]) -> Genuine {
     let mut made = Genuine { frames: vec![Vec::new(); parts.len()], checkpoints: vec![Vec::new(); parts.len()] };
     let (mut effects, mut next) = (Vec::new(), vec![0; parts.len()]);
     // Learning takes longer than a few rounds.
-    let ticks = if plans[0].coupling.is_some() { 400 } else { 60 };
+    let ticks = if plans[0].coupling.is_some() { 1_500 } else { 60 };
     for now in 0..ticks {
         for k in 0..parts.len() {
             parts[k].handle(Event::Tick { now: now * 30 }, &mut effects);

@@ -41,7 +41,7 @@ pub fn calibration_of(score: Score, nodes: usize, rows: impl IntoIterator<Item =
 }
 
 /// The calibration of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunCalibration {
     /// What its scores are.
     pub score: Score,

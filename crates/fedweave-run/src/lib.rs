@@ -17,7 +17,7 @@ pub mod error;
 pub mod fit;
 pub mod graph;
 pub mod held_out;
-mod intervals;
+pub mod intervals;
 mod model_file;
 pub mod monitor;
 pub mod path;

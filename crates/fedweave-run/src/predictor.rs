@@ -1,5 +1,7 @@
 //! From the models of a run to predictions: how rows are read, and what scores mean.
 
+mod cells;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,7 +18,7 @@ use rayon::prelude::*;
 use crate::blend_file::{BlendFile, BlendPredictor, Labelled};
 use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::intervals::{Intervals, Uncertainty};
+use crate::intervals::{Doubts, Intervals};
 use crate::model_file::predict;
 use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
@@ -56,8 +58,7 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
-    known: Option<Uncertainty>,
-    calibration: Option<RunCalibration>,
+    doubts: Doubts,
     interval: Option<Intervals>,
     shown: String,
 }
@@ -100,30 +101,26 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        let (models, known) = match scores.loss.as_str() {
-            ANY_CLASS => (Models::AnyClass(ModelFile::read(run, &scores.encoding)?), None),
-            BLENDED => (read_blend(run, &scores)?, None),
+        let models = match scores.loss.as_str() {
+            ANY_CLASS => Models::AnyClass(ModelFile::read(run, &scores.encoding)?),
+            BLENDED => read_blend(run, &scores)?,
             _ => {
                 let (family, parameters) = read_linear(run, &scores)?;
-                let known = Uncertainty::read(run, &parameters)?;
-                (Models::Parameters(family, parameters), known)
+                Models::Parameters(family, parameters)
             }
         };
-        let names: Vec<&str> = models.names().collect();
-        let calibration = RunCalibration::read(run, &names)?;
-        Ok(Predictor { scores, models, known, calibration, interval: None, shown })
+        let linear = match &models {
+            Models::Parameters(family, parameters) => Some((*family, parameters)),
+            Models::AnyClass(_) | Models::Blend(..) => None,
+        };
+        let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
+        Ok(Predictor { scores, models, doubts, interval: None, shown })
     }
 
     /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
     /// predictions are off.
     pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
-        let family = match &self.models {
-            Models::Parameters(family, _) => *family,
-            Models::Blend(family, _) => Some(*family),
-            Models::AnyClass(_) => None,
-        };
-        let (nodes, calibration) = (self.names().count(), self.calibration.as_ref());
-        self.interval = Some(Intervals::new(level, nodes, calibration, family, self.known.as_ref(), &self.shown)?);
+        self.interval = Some(self.doubts.intervals(level, &self.shown)?);
         Ok(self)
     }
 
@@ -194,7 +191,7 @@ impl Predictor {
 
     /// What rows that the models have not seen say about them.
     pub(crate) fn calibration(&self) -> Option<&RunCalibration> {
-        self.calibration.as_ref()
+        self.doubts.calibration()
     }
 
     /// The score of a row with a label, in the units of the calibration.
@@ -204,15 +201,7 @@ impl Predictor {
             Models::Parameters(Some(family), _) | Models::Blend(family, _) => label_of(*family, label),
             _ => label,
         };
-        Ok(score.of(&prediction, label, self.deviation(row, &prediction)))
-    }
-
-    /// What the model expects of the score of a row; 1 if it has no opinion.
-    fn deviation(&self, row: NewRow, prediction: &Prediction) -> f64 {
-        match (&self.models, &self.known) {
-            (Models::Parameters(Some(family), _), Some(known)) => known.deviation(*family, row.node, row.x, prediction),
-            _ => 1.0,
-        }
+        Ok(score.of(&prediction, label, self.doubts.deviation(row.node, row.x, &prediction)))
     }
 
     fn predict(&self, row: NewRow) -> Result<Prediction> {
@@ -224,74 +213,6 @@ impl Predictor {
                 // Without one loss for all nodes there is a score and nothing more.
                 let said = family.unwrap_or(Family::Squared).predict(x, parameters.w.row(node));
                 said.ok_or_else(|| Error::request("the point loss places nodes, it does not predict rows"))
-            }
-        }
-    }
-
-    fn classes(&self) -> &[String] {
-        let two = matches!(&self.models, Models::Parameters(Some(family), _) | Models::Blend(family, _)
-            if matches!(family.link(), Some(Link::Logit | Link::Margin)));
-        if two { &self.scores.labels } else { &self.scores.encoding.classes }
-    }
-
-    /// Names of the columns of a prediction.
-    fn columns(&self) -> Vec<String> {
-        let ends: &[&str] = match self.interval.as_ref().map(|interval| interval.score) {
-            None => &[],
-            Some(Score::Class) => &["set"],
-            Some(_) => &["lower", "upper"],
-        };
-        self.point_columns().into_iter().chain(ends.iter().map(|end| (*end).to_owned())).collect()
-    }
-
-    fn point_columns(&self) -> Vec<String> {
-        let plain = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let classes = || {
-            let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
-            std::iter::once("prediction".into()).chain(probability).collect()
-        };
-        let family = match &self.models {
-            Models::Parameters(family, _) => *family,
-            Models::Blend(family, _) => Some(*family),
-            Models::AnyClass(_) => return classes(),
-        };
-        match family.map(Family::link) {
-            // What a score means differs from node to node.
-            None => plain(&["score"]),
-            Some(Some(Link::Logit)) => plain(&["prediction", "probability"]),
-            Some(Some(Link::Margin)) => plain(&["prediction", "score"]),
-            Some(Some(Link::Softmax)) => classes(),
-            Some(Some(Link::Identity | Link::Log) | None) => plain(&["prediction"]),
-        }
-    }
-
-    fn point_cells(&self, prediction: &Prediction) -> Vec<String> {
-        let label = |class: usize| self.classes()[class].clone();
-        match prediction {
-            Prediction::Number(value) => vec![value.to_string()],
-            Prediction::Margin { class, score } => vec![label(*class), score.to_string()],
-            // Of two classes the probability of the second says all.
-            Prediction::Class { class, probabilities } if self.scores.encoding.classes.is_empty() => {
-                vec![label(*class), probabilities[1].to_string()]
-            }
-            Prediction::Class { class, probabilities } => {
-                std::iter::once(label(*class)).chain(probabilities.iter().map(f64::to_string)).collect()
-            }
-        }
-    }
-
-    fn interval_cells(&self, row: NewRow, prediction: &Prediction) -> Vec<String> {
-        let Some(Intervals { score, thresholds }) = &self.interval else { return Vec::new() };
-        match prediction {
-            Prediction::Number(value) => {
-                let scale = self.deviation(row, prediction);
-                let (low, high) = score.interval(*value, scale, thresholds[row.node]);
-                vec![low.to_string(), high.to_string()]
-            }
-            _ => {
-                let classes = self.classes();
-                let inside = score.set(prediction, classes.len(), thresholds[row.node]);
-                vec![inside.into_iter().map(|k| classes[k].as_str()).collect::<Vec<_>>().join("|")]
             }
         }
     }

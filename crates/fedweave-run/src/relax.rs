@@ -229,7 +229,8 @@ pub fn relax_with(
     let calibration = match (&chosen, &judge) {
         _ if !judged => None,
         _ if request.calibrate.is_some() => {
-            calibrate::by_folds(request, input, task, source, lambda, &training.rows, observer)?
+            let rows = (&training.rows, held_out.as_ref().map(|held| &held.split));
+            calibrate::by_folds(request, input, task, source, lambda, rows, observer)?
         }
         (Some(chosen), _) => Some(calibrate::held_out(task, input, chosen.scores().to_vec(), false)?),
         (None, Some(rows)) => {

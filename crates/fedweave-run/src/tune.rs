@@ -111,7 +111,7 @@ fn time_kind(input: &Input) -> Time {
 }
 
 /// Positions as features of nodes; the mean stands in where one is not known.
-fn attributes(input: &Input) -> Option<Matrix> {
+pub(crate) fn attributes(input: &Input) -> Option<Matrix> {
     let mut values = input.coordinates.as_ref()?.values.clone();
     let (rows, cols) = (values.rows(), values.cols());
     for j in 0..cols {

@@ -39,7 +39,6 @@ pub enum Purpose {
     SharedRows,
     Distilled,
     ShockOrder,
-    CalibrationFolds,
 }
 
 /// Stream `index` (usually a node) of a purpose.

@@ -81,7 +81,8 @@ fn by_folds(
         Some(learnt) => learnt_scores(request, input, learnt, measure, train, held),
         None => given_scores(request, input, loss, lambda, measure, train, held, observer),
     };
-    let scored = out_of_fold(input, &training.rows, &request.held_out, folds, observer, scores)?;
+    let rows = (&training.rows, fit.held_out.as_ref().map(|held| &held.split));
+    let scored = out_of_fold(input, rows, (folds, request.held_out.seed), observer, scores)?;
     let scaled = fit.learnt.is_some() && is_scaled(measure.0);
     let by = request.held_out.by.as_deref();
     calibration(measure.1, input.names.len(), scored, (folds, by), scaled)

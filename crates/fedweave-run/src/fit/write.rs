@@ -7,10 +7,10 @@ use fedweave_io::RunWriter;
 
 use super::{FitResult, report_of, summary};
 use crate::error::Result;
+use crate::intervals::Uncertainty;
 use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report,
-    write_summary,
+    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
 };
 
 /// Writes the run directory; returns where it is.
@@ -42,17 +42,7 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
         calibration.write(names, writer)?;
     }
     if let Some(learnt) = &fit.learnt {
-        let d = fit.parameters.cols();
-        let pairs = (0..d).flat_map(|j| (0..=j).map(move |k| (j, k)));
-        let header: Vec<String> = pairs.clone().map(|(j, k)| format!("c{}_{}", j + 1, k + 1)).collect();
-        let header: Vec<&str> =
-            ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
-        let row = |(i, name): (usize, &String)| {
-            let numbers = pairs.clone().map(|(j, k)| learnt.covariance.row(i)[j * d + k].to_string());
-            let start = [name.clone(), learnt.coupling.noise(i).to_string()];
-            start.into_iter().chain(numbers).collect::<Vec<_>>()
-        };
-        writer.write_csv(COVARIANCE, &header, names.iter().enumerate().map(row))?;
+        Uncertainty::of(learnt, names).write(writer)?;
     }
     writer.write_json(ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;

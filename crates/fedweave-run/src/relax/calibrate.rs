@@ -5,6 +5,7 @@ use fedweave::learn::conformal::Score;
 use fedweave::matrix::Rows;
 use fedweave::model::Task;
 use fedweave::model::relax::Relax;
+use fedweave::split::Split;
 use fedweave_io::Input;
 
 use super::{ModelRows, ModelSource};
@@ -48,7 +49,7 @@ pub(super) fn by_folds(
     task: Task,
     source: &dyn ModelSource,
     lambda: f64,
-    rows: &Dataset,
+    rows: (&Dataset, Option<&Split>),
     observer: &dyn Observer,
 ) -> Result<Option<RunCalibration>> {
     let Some(folds) = request.calibrate else { return Ok(None) };
@@ -61,7 +62,7 @@ pub(super) fn by_folds(
         let held = training.scaling.as_ref().map_or_else(|| held.clone(), |s| s.apply(held));
         scores(&relax, &held, task, input)
     };
-    let scored = out_of_fold(input, rows, &request.held_out, folds, observer, one)?;
+    let scored = out_of_fold(input, rows, (folds, request.held_out.seed), observer, one)?;
     let by = request.held_out.by.as_deref();
     calibration(score_of(task), input.names.len(), scored, (folds, by), false).map(Some)
 }

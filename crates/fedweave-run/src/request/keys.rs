@@ -190,6 +190,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("split", Text, "RULE", FIT | PATH | COMPARE | ASK, "random: drawn separately per node; last: the last rows of every node; nodes (with --folds): whole nodes [default: random]"),
         key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Hold out the same values of this column (e.g. dates) at all nodes"),
         key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
+        key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling and boosted trees, each tuned on the same rows [default: all]"),
         key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
         key("seed", Count, "N", ALL, "Seed of everything random [default: 0]"),
     ]),
