@@ -104,7 +104,7 @@ impl Plan {
         }
         let dim = self.data.dim();
         if Question::numbers_max(dim).max(SharedCoupling::numbers(dim)) + 2 > NUMBERS_MAX {
-            let needs = "at most 62 where the coupling is learnt";
+            let needs = "at most 63 where the coupling is learnt";
             return Err(Error::Setting { name: "number of features", value: dim as f64, needs });
         }
         Ok(())

@@ -154,6 +154,11 @@ impl Part {
         self.more
     }
 
+    /// True before the rounds, while the coupling is learnt.
+    pub(crate) fn is_learning(&self) -> bool {
+        self.state == State::Learning
+    }
+
     /// Rounds done.
     pub fn round(&self) -> u64 {
         self.done

@@ -88,7 +88,7 @@ impl Part {
 
     /// Adds up the answers to the open question, if all are there.
     fn add_up(&mut self) -> bool {
-        let shuffled = self.is(Mutant::AddsInOrderOfArrival);
+        let shuffled = self.is(Mutant::AddsFromItselfOn);
         let Some(learning) = &mut self.learning else { return false };
         let Some(question) = learning.question.as_ref().filter(|_| learning.current.iter().all(Option::is_some)) else {
             return false;
@@ -152,7 +152,7 @@ impl Part {
     }
 
     fn receive_answers(&mut self, from: PeerId, frame: &Frame, effects: &mut Vec<Effect>) {
-        let (k, now, twice) = (from.0 as usize, self.now, self.is(Mutant::TakesAnswersTwice));
+        let (k, now) = (from.0 as usize, self.now);
         let Some(learning) = &mut self.learning else { return };
         let open = learning.learner.answered() as u64;
         let Some(answers) = learning.read(frame) else {
@@ -171,7 +171,7 @@ impl Part {
         let slots = if early { &mut learning.early } else { &mut learning.current };
         let mut news = Vec::new();
         for (place, answer) in answers {
-            if slots[place].is_none() || twice {
+            if slots[place].is_none() {
                 slots[place] = Some(answer);
                 news.push(place);
             }

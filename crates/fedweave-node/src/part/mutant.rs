@@ -39,9 +39,7 @@ pub enum Mutant {
     /// A part decides before it has heard of all others.
     DecidesTooSoon,
     /// Answers about the coupling are added up from the part's own on.
-    AddsInOrderOfArrival,
-    /// An answer about the coupling that comes again replaces the one that is there, and is passed on again.
-    TakesAnswersTwice,
+    AddsFromItselfOn,
     /// Damaged checkpoints are believed.
     BelievesDamagedCheckpoints,
     /// After a fall-back, the good checkpoint is written over.

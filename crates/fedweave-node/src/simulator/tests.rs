@@ -53,7 +53,7 @@ fn learnt_couplings_end_with_the_bits_of_one_machine() {
         crashes += tally.unwrap_or_else(|failure| panic!("{failure}")).crashes;
     }
     assert!(crashes > 2 * seeds, "{crashes}");
-    for mutant in [Mutant::AddsInOrderOfArrival, Mutant::NoRetransmission] {
+    for mutant in [Mutant::AddsFromItselfOn, Mutant::NoRetransmission] {
         let found = (0..20).find_map(|seed| {
             let mut world = World::new(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
             world.mutant = Some(mutant);

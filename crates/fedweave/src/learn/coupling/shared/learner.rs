@@ -5,17 +5,14 @@ use std::sync::Arc;
 use super::super::choose::{FINE, KAPPA_START, REVIVED, ROUGH, SHARED, usable};
 use super::super::dense::{semi_cholesky, spectral};
 use super::super::evidence::GraphTest;
-use super::super::fit::{Fit, Strength};
+use super::super::fit::Strength;
 use super::super::moments::{pooled_model, unit_of};
 use super::super::structure::Structure;
 use super::super::system::Root;
 use super::question::{Ask, Common, Question};
-use super::result::SharedCoupling;
-use super::search::{Replay, Shared};
+use super::result::{STRUCTURES, SharedCoupling};
+use super::search::{Found, Replay, Shared};
 use crate::scaling::Scaling;
-
-/// Structures that are tried, narrow ones first.
-const STRUCTURES: [Structure; 3] = [Structure::Intercept, Structure::Diagonal, Structure::Full];
 
 /// Learns from totals of answers. What was found by earlier steps is kept; the step under way is walked again from its start
 /// whenever a total comes in, which costs little beside the answers.
@@ -26,7 +23,7 @@ pub struct Learner {
     totals: Vec<Vec<f64>>,
     common: Option<Arc<Common>>,
     /// What a step found, and how many totals were used up by its end.
-    fits: Vec<(Option<Fit>, usize)>,
+    fits: Vec<(Option<Found>, usize)>,
 }
 
 /// What comes next.
@@ -47,8 +44,8 @@ enum Halt {
 
 /// Two fits of a structure: without the graph, and the better one.
 struct Pair {
-    free: Fit,
-    best: Fit,
+    free: Found,
+    best: Found,
 }
 
 impl Learner {
@@ -179,7 +176,13 @@ impl Path<'_> {
         self.learner.fits.get(self.at.wrapping_sub(1)).map_or(COUNTED, |(_, end)| *end)
     }
 
-    fn fit(&mut self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Result<Option<Fit>, Halt> {
+    fn fit(
+        &mut self,
+        structure: Structure,
+        start: &[f64],
+        strength: Strength,
+        gain: f64,
+    ) -> Result<Option<Found>, Halt> {
         if self.at >= self.learner.fits.len() {
             let found = self.step(|shared| shared.fit(structure, start, strength, gain))?;
             self.learner.fits.push(found);
@@ -199,24 +202,24 @@ impl Path<'_> {
         Ok(Some(Pair { free, best }))
     }
 
-    fn refined(&mut self, fit: &Fit) -> Result<Option<Fit>, Halt> {
+    fn refined(&mut self, fit: &Found) -> Result<Option<Found>, Halt> {
         let strength = if fit.kappa > 0.0 { Strength::From(fit.kappa) } else { Strength::Fixed(0.0) };
         self.fit(fit.structure, &fit.root.covariance(), strength, FINE)
     }
 
     /// A covariance in which no direction is quite without variance.
-    fn lifted(&self, fit: &Fit, share: f64) -> Vec<f64> {
+    fn lifted(&self, fit: &Found, share: f64) -> Vec<f64> {
         let floor = share / self.common.mean_rows();
         spectral(&fit.root.covariance(), self.common.pooled.len(), |e| e.max(floor))
     }
 
-    fn criterion(&self, fit: &Fit) -> f64 {
+    fn criterion(&self, fit: &Found) -> f64 {
         let numbers = fit.structure.numbers(self.common.pooled.len()) as f64;
         self.common.log_likelihood(fit.deviance) - 0.5 * self.common.nodes.ln() * numbers
     }
 
     /// The fit in units of the target and scaled features.
-    fn result(&mut self, free: &Fit, fit: &Fit) -> Result<SharedCoupling, Halt> {
+    fn result(&mut self, free: &Found, fit: &Found) -> Result<SharedCoupling, Halt> {
         let d = self.common.pooled.len();
         let root = Root { d, p: d, entries: semi_cholesky(&self.lifted(fit, SHARED), d) };
         let (value, _) = self.step(|shared| shared.value(&root, fit.kappa))?;

@@ -2,11 +2,10 @@
 
 use super::super::Coupling;
 use super::super::dense::sandwich;
-use super::super::fit::Fit;
 use super::super::likelihood::Likelihood;
 use super::super::structure::Structure;
 use super::question::Common;
-use super::search::Value;
+use super::search::{Found, Value};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -24,14 +23,15 @@ pub struct SharedCoupling {
     pub coupling: Coupling,
     /// What a row counts in the losses: one over the mean number of rows of a node.
     pub row_unit: f64,
-    /// Probability of a likelihood ratio as large if the graph did not matter; `None` if no part has edges inside.
+    /// Probability of a likelihood ratio as large if the graph did not matter, if anything too large; `None` if no part has
+    /// edges inside.
     pub p_value: Option<f64>,
 }
 
 impl SharedCoupling {
     pub(super) fn new(
         common: &Common,
-        fit: &Fit,
+        fit: &Found,
         value: &Value,
         varies: Vec<bool>,
         p_value: Option<f64>,
@@ -133,5 +133,5 @@ impl SharedCoupling {
 }
 
 const HEAD: usize = 7;
-/// By number.
-const STRUCTURES: [Structure; 3] = [Structure::Intercept, Structure::Diagonal, Structure::Full];
+/// Structures that are tried, narrow ones first; their places stand for them among numbers.
+pub(super) const STRUCTURES: [Structure; 3] = [Structure::Intercept, Structure::Diagonal, Structure::Full];

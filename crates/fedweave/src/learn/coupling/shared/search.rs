@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::super::dense::{inverse_and_log_determinant, product, sandwich};
-use super::super::fit::{Fit, KAPPA, Strength};
+use super::super::fit::{KAPPA, Strength};
 use super::super::likelihood::{Likelihood, Slopes, noise_and_deviance};
 use super::super::minimise::{Search, minimise};
 use super::super::network::Precision;
@@ -55,6 +55,18 @@ impl<'a> Replay<'a> {
             None => Ok(self.next.get()),
         }
     }
+}
+
+/// A covariance (relative to the noise) and a strength of the graph.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Found {
+    pub structure: Structure,
+    /// `Lambda`.
+    pub root: Root,
+    /// Strength of the graph; 0 where nodes are independent.
+    pub kappa: f64,
+    /// `-2 log p(y)` there, in scaled units.
+    pub deviance: f64,
 }
 
 /// The likelihood of all parts.
@@ -108,7 +120,7 @@ impl Shared<'_, '_> {
     }
 
     /// Fits a structure from a covariance; `gain` is the part of the deviance that is not worth another evaluation.
-    pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Fit> {
+    pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Found> {
         let learnt = matches!(strength, Strength::From(_)) && self.common.coupled;
         let (Strength::Fixed(kappa) | Strength::From(kappa)) = strength;
         let kappa = if self.common.coupled { kappa } else { 0.0 };
@@ -139,7 +151,7 @@ impl Shared<'_, '_> {
         })?;
         let (root, kappa) = (shape.root(&found.x), strength_at(&found.x));
         let prior = if learnt { share_prior(kappa).0 } else { 0.0 };
-        Some(Fit { structure, root, kappa, deviance: found.value - prior })
+        Some(Found { structure, root, kappa, deviance: found.value - prior })
     }
 
     fn warm_up(&self, structure: Structure, start: &[f64], kappa: f64) -> Option<Vec<f64>> {
