@@ -13,7 +13,7 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::{FoldSpec, Folds};
 use crate::graph::Graph;
-use crate::learn::race::{Cost, Grown, Linear, Rows, grow_trunk, predict_linear, predict_trunk};
+use crate::learn::race::{Cost, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
 use crate::loss::{Family, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::penalty::Penalty;
@@ -275,7 +275,7 @@ impl Comparison<'_> {
                     (predict_linear(&parts.test, &fit.w, cost), fit.chosen)
                 }
                 None => {
-                    let Grown { trunk, chosen, .. } = grow_trunk(&rows, &parts.folds, seed)?.ok()?;
+                    let Grown { trunk, chosen, .. } = grow_trunk(&rows, &parts.folds, Sees::Node, seed)?.ok()?;
                     (predict_trunk(&Rows { data: &parts.test, ..rows }, &trunk), chosen)
                 }
             };

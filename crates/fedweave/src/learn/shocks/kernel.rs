@@ -83,11 +83,7 @@ impl Layout {
     /// Number of free parameters.
     pub fn len(&self) -> usize {
         let parts = self.present.iter().filter(|p| **p).count();
-        parts * if self.lasting { 2 } else { 1 } + usize::from(self.seeks_length()) + 1
-    }
-
-    fn seeks_length(&self) -> bool {
-        self.length && self.present[NEARBY]
+        parts * if self.lasting { 2 } else { 1 } + usize::from(self.length && self.present[NEARBY]) + 1
     }
 
     /// The free parameters of a kernel.

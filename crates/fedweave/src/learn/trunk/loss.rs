@@ -57,7 +57,14 @@ impl TrunkLoss {
         match self {
             TrunkLoss::Squared => check_labels(Squared, labels),
             TrunkLoss::Logistic => check_labels(Logistic, labels),
-            TrunkLoss::Poisson => check_labels(Poisson, labels),
+            // Rates, too: counts over what was expected.
+            TrunkLoss::Poisson => match labels.iter().position(|y| *y < 0.0) {
+                Some(row) => {
+                    let (label, loss) = (labels[row], Poisson::NAME);
+                    Err(Error::Label { row, label, loss, needs: "counts or rates, zero or positive" })
+                }
+                None => Ok(()),
+            },
         }
     }
 
