@@ -56,11 +56,14 @@ pub fn cross_fit(
         .collect();
     while races.iter().any(Race::runs) {
         races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
-        let reached = races.iter().map(|race| race.tried().error).fold(f64::INFINITY, f64::min);
-        races.iter_mut().for_each(|race| race.hopeless |= race.cannot_reach(reached));
+        let leader = leader(&races);
+        let reached = races[leader].tried().error;
+        for (k, race) in races.iter_mut().enumerate() {
+            race.hopeless |= k != leader && race.cannot_reach(reached);
+        }
     }
     let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
-    let best = (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best });
+    let best = leader(&races);
     let scores = races[best].scores(rows, fold_of_row);
     Ok(CrossFit { options: tried[best].options, scores, tried })
 }
@@ -89,6 +92,12 @@ fn boost<'a>(
 ) -> Boost<'a> {
     let (held, others) = (0..fold_of_row.len() as u32).partition(|row| fold_of_row[*row as usize] == fold);
     Boost::new(binned, vec![(others, held)], bins, loss, options)
+}
+
+/// The candidate with the smallest error so far, the first of equals.
+fn leader(races: &[Race]) -> usize {
+    let errors: Vec<f64> = races.iter().map(|race| race.tried().error).collect();
+    (1..errors.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best })
 }
 
 /// A candidate: its folds advance together.
