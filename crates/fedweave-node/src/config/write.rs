@@ -6,7 +6,8 @@ use fedweave::loss::{Family, NodeWeight};
 use fedweave::model::ModelSpec;
 
 use super::file::{
-    CertificateSection, EdgeEntry, FederationSection, NeighbourEntry, NodeEntry, PartFile, SilenceSection,
+    CertificateSection, CouplingSection, EdgeEntry, FederationSection, NeighbourEntry, NodeEntry, PartFile,
+    SilenceSection,
 };
 use super::model::ModelSection;
 use super::privacy::PrivacySection;
@@ -55,6 +56,7 @@ impl PartFile {
             metrics: place.metrics.clone(),
             certificates: place.certificates.clone(),
             federation: FederationSection::of(plan, place.parts),
+            coupling: plan.coupling.as_ref().map(CouplingSection::of),
             silence: SilenceSection::of(&plan.patience),
             model: ModelSection::of(plan, place),
             privacy: place.privacy.clone(),
@@ -78,7 +80,7 @@ impl ModelSection {
             target: (family != Family::Point).then(|| "target".into()),
             features: Some(place.features.clone()),
             weight: Some("weight".into()),
-            lambda: Some(plan.lambda),
+            lambda: plan.coupling.is_none().then_some(plan.lambda),
             ..ModelSection::default()
         };
         match (&place.models, plan.method) {
@@ -109,7 +111,8 @@ impl ModelSection {
             ridge: (options.ridge != 0.0).then_some(options.ridge),
             no_intercept: family != Family::Point && !options.spare_last,
             node_weight: (options.node_weight != NodeWeight::Equal).then(|| "rows".into()),
-            penalty: (plan.penalty != PenaltyKind::Norm2).then(|| plan.penalty.name().into()),
+            penalty: (plan.penalty != PenaltyKind::Norm2 && plan.coupling.is_none())
+                .then(|| plan.penalty.name().into()),
             ..self
         }
     }

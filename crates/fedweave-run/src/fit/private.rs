@@ -140,7 +140,7 @@ impl PrivateRows {
         let training = TrainingRows {
             rows: stand_ins(&moments, &ranges, Units::Data)?,
             scaled: stand_ins(&moments, &ranges, Units::Box)?,
-            scaling: Some(Scaling::known(ranges.scales(), request.model.intercept())),
+            scaling: Some(scaling(&ranges, request.model.intercept())),
         };
         Ok(PrivateRows { training, protection })
     }
@@ -151,6 +151,13 @@ fn ranges(request: &FitRequest, choice: &PrivacyChoice, input: &Input, target: (
     let features = &input.features[..input.features.len() - usize::from(request.model.intercept())];
     let known = features.iter().map(|name| choice.range(name)).collect::<Result<Vec<_>>>()?;
     Ok(Ranges::new(known, target, choice.clip, request.model.intercept())?)
+}
+
+/// Features in ranges from -1 to 1.
+fn scaling(ranges: &Ranges, intercept: bool) -> Scaling {
+    let (middle, half): (Vec<f64>, Vec<f64>) =
+        ranges.scales().iter().copied().chain(intercept.then_some((0.0, 1.0))).unzip();
+    Scaling::of_moments(&middle, &half, intercept)
 }
 
 /// Fits with noise.
@@ -222,7 +229,7 @@ fn output(
     // What is left knows no rows.
     let nothing = input.data.select(&vec![false; input.data.len()]);
     input.data = nothing.clone();
-    let scaling = Some(Scaling::known(ranges.scales(), request.model.intercept()));
+    let scaling = Some(scaling(&ranges, request.model.intercept()));
     let training = TrainingRows { rows: nothing.clone(), scaled: nothing.clone(), scaling };
     let blank =
         Problem::build(input.graph.clone(), loss.build(nothing, &options)?, request.model.penalty(&input)?, lambda)?;

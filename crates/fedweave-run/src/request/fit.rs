@@ -8,6 +8,7 @@ use fedweave_io::InputSpec;
 
 use super::coupling::CouplingChoice;
 use super::data::{input_spec, target_kind};
+use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -27,6 +28,8 @@ pub struct FitRequest {
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
     pub coupling: CouplingChoice,
+    /// Learn the coupling as so many parts of a federation would.
+    pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -39,6 +42,8 @@ pub struct FitRequest {
     pub held_out: HeldOutChoice,
     /// What the rows are protected by.
     pub privacy: Option<PrivacyChoice>,
+    /// Folds to choose and to judge by, instead of one share of the rows.
+    pub folds: Option<FoldChoice>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
     /// Go on from the checkpoint of this run directory.
@@ -84,6 +89,11 @@ impl FitRequest {
         if let Some(share) = hub {
             require!(share > 0.0 && share <= 1.0, "--hub {share}: must be above 0 and at most 1");
         }
+        let parts = match (job, coupling) {
+            (Job::Fit, CouplingChoice::Learnt) => reader.count("parts"),
+            _ => None,
+        };
+        require!(parts != Some(0), "--parts 0: at least 1");
         let rounds = RoundsChoice::read(reader)?;
         let resume = reader.path("resume");
         require!(hub.is_none() || resume.is_none(), "--resume does not go with --hub");
@@ -92,9 +102,19 @@ impl FitRequest {
             "--resume does not go with --solver {}",
             reader.text("solver").unwrap_or_default()
         );
+        let folds = reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?;
+        require!(folds.is_none() || rounds.is_none(), "--folds does not go with a solver that exchanges messages");
+        require!(
+            folds.is_none() || !reader.has("validation"),
+            "give --folds (every row is held out once) or --validation (one share of them), not both"
+        );
         let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
-            held_out: HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
+            held_out: match &folds {
+                Some(folds) => HeldOutChoice::in_turn(folds),
+                None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
+            },
+            folds,
             privacy,
             calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
@@ -104,6 +124,7 @@ impl FitRequest {
             model,
             lambda,
             coupling,
+            parts,
             hub,
             rounds,
             resume,

@@ -104,6 +104,7 @@ fn refuse_leaks(reader: &Reader) -> Result<()> {
         ("validation", "errors on held-out rows would tell about them"),
         ("weight", "weights of rows would tell about them"),
         ("calibrate", "errors on rows would tell about them"),
+        ("folds", "errors on rows would tell about them"),
         ("resume", "a checkpoint holds models without noise"),
         ("loss-column", "all nodes must have the same loss"),
         ("hub", "the common mean is not released with noise"),
