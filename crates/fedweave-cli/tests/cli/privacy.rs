@@ -73,7 +73,7 @@ fn parts_of_a_federation_spend_once_and_refuse_more() {
     let said = sandbox.run(up);
     assert!(said.code <= 1, "{}{}", said.stdout, said.stderr);
     assert!(said.stdout.contains("private: epsilon 1"), "{}", said.stdout);
-    let parts = ["part-1", "part-2"].map(|part| format!("work/{part}/node.toml"));
+    let parts = ["part-0000", "part-0001"].map(|part| format!("work/{part}/node.toml"));
     let parts: Vec<&String> = parts.iter().filter(|path| sandbox.exists(path)).collect();
     assert!(!parts.is_empty(), "{:?}", sandbox.snapshot().iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
     let spent = sandbox.json(&format!("privacy ledger {}", parts[0]));
