@@ -77,6 +77,9 @@ pub struct FeaturesArgs {
     /// Column that names the node of a row
     #[arg(long, default_value = "node")]
     node: String,
+    /// Columns to leave out
+    #[arg(long, value_delimiter = ',')]
+    drop: Vec<String>,
     /// Table to write
     #[arg(long, short)]
     out: Option<PathBuf>,
@@ -151,9 +154,9 @@ fn epsilon(args: &EpsilonArgs) -> Result<Exit> {
 }
 
 fn features(args: &FeaturesArgs) -> Result<Exit> {
-    let FeaturesArgs { nodes, private, target, node, seed, .. } = args;
-    let (nodes, private) = (nodes.clone(), private.clone());
-    let request = FeaturesRequest { nodes, private, target: target.clone(), node: node.clone(), seed: *seed };
+    let FeaturesArgs { nodes, private, target, node, seed, drop, .. } = args;
+    let (nodes, private, drop) = (nodes.clone(), private.clone(), drop.clone());
+    let request = FeaturesRequest { nodes, private, drop, target: target.clone(), node: node.clone(), seed: *seed };
     let result = request.run()?;
     if let Some(path) = &args.out {
         write(path, &result.csv)?;

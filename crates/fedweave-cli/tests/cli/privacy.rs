@@ -89,3 +89,33 @@ fn parts_of_a_federation_spend_once_and_refuse_more() {
     assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
     assert!(refused.stderr.contains("the privacy of these rows is spent"), "{}", refused.stderr);
 }
+
+#[test]
+fn features_hide_a_column_from_linear_guesses() {
+    let sandbox = Sandbox::new();
+    let found = sandbox.json("privacy features nodes.csv --private x1 --target y --out z.csv");
+    let (hidden, target) = (&found["columns"][0], &found["columns"][1]);
+    assert!(hidden["linear_after"].as_f64().unwrap() < 1e-9, "{found}");
+    assert_eq!((&hidden["column"], &target["column"]), (&"x1".into(), &"y".into()));
+    assert_eq!(sandbox.table("z.csv").header, ["node", "x2", "y"]);
+    assert_eq!(found["funnel"].as_array().unwrap().len(), 11);
+}
+
+#[test]
+fn models_on_a_line_tell_where_they_are() {
+    let sandbox = Sandbox::new();
+    let (mut rows, mut edges) = (String::from("node,x,y,place\n"), String::from("source,target\n"));
+    for i in 0..40 {
+        (0..6).for_each(|k| rows += &format!("n{i:02},{k},{},{i}\n", i * k));
+        edges += &if i > 0 { format!("n{:02},n{i:02}\n", i - 1) } else { String::new() };
+    }
+    sandbox.write("line.csv", rows);
+    sandbox.write("line-edges.csv", edges);
+    sandbox.succeed(
+        "fit line.csv --edges line-edges.csv --target y --features x --lambda 0.001 --penalty squared --out run",
+    );
+    let found = sandbox.json("privacy leak run --table line.csv --attribute place");
+    assert!(found["linear"]["r2"].as_f64().unwrap() > 0.99, "{found}");
+    let refused = sandbox.run("privacy leak run --table nodes.csv --attribute x1");
+    assert!(refused.code == 2 && refused.stderr.contains("at least 20"), "{}", refused.stderr);
+}

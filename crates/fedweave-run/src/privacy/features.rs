@@ -24,6 +24,8 @@ pub struct FeaturesRequest {
     pub private: Vec<String>,
     /// The column that is to be predicted, which stays as it is.
     pub target: Option<String>,
+    /// Columns to leave out.
+    pub drop: Vec<String>,
     /// Seed of the rows that probes are judged on.
     pub seed: u64,
 }
@@ -55,6 +57,7 @@ impl FeaturesRequest {
             node: self.node.clone(),
             target: self.target.clone(),
             target_kind: if self.target.is_some() { TargetKind::Number } else { TargetKind::None },
+            drop: self.drop.clone(),
             intercept: false,
             ..InputSpec::new(&self.nodes)
         })?;
