@@ -48,7 +48,7 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
             ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
         let row = |(i, name): (usize, &String)| {
             let numbers = pairs.clone().map(|(j, k)| learnt.covariance.row(i)[j * d + k].to_string());
-            let start = [name.clone(), learnt.coupling.noise(i).to_string()];
+            let start = [name.clone(), learnt.noise[i].to_string()];
             start.into_iter().chain(numbers).collect::<Vec<_>>()
         };
         writer.write_csv(COVARIANCE, &header, names.iter().enumerate().map(row))?;

@@ -6,7 +6,7 @@ use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::CouplingChoice;
+use super::coupling::{CouplingChoice, StructureChoice};
 use super::data::{input_spec, target_kind};
 use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
@@ -26,6 +26,8 @@ pub struct FitRequest {
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
     pub coupling: CouplingChoice,
+    /// Covariances of the models that a learnt coupling has.
+    pub structure: StructureChoice,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -88,6 +90,7 @@ impl FitRequest {
             reader.text("solver").unwrap_or_default()
         );
         Ok(FitRequest {
+            structure: StructureChoice::read(reader, coupling)?,
             held_out: HeldOutChoice::read(reader, why)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,

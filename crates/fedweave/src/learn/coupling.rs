@@ -12,6 +12,7 @@
 //! crate, with a quadratic penalty and a hub ([`Coupling::problem`]), and come with their uncertainty
 //! ([`Coupling::posterior`]).
 
+mod blend;
 mod choose;
 mod dense;
 mod evidence;
@@ -26,6 +27,7 @@ mod posterior;
 mod problem;
 mod regions;
 mod rows;
+mod stack;
 mod structure;
 mod system;
 #[cfg(test)]
@@ -42,6 +44,7 @@ use moments::Moments;
 use network::Network;
 use rows::ModeRows;
 
+pub use blend::{Blend, Member, blend};
 pub use choose::{Candidate, Learnt, learn};
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
 pub use folds::{Fold, FoldScore, Judge, choose_on_folds, score_on_folds};
