@@ -33,6 +33,7 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub(crate) use calibrate::held_out_calibration;
+pub(crate) use learnt::Chosen;
 pub use learnt::LearntCoupling;
 pub use report::report_of;
 pub use summary::summary;

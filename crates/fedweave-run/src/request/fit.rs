@@ -6,7 +6,7 @@ use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::CouplingChoice;
+use super::coupling::{CouplingChoice, StructureChoice};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
@@ -29,6 +29,8 @@ pub struct FitRequest {
     pub coupling: CouplingChoice,
     /// Learn the coupling as so many parts of a federation would.
     pub parts: Option<usize>,
+    /// Covariances of the models that a learnt coupling has.
+    pub structure: StructureChoice,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -106,6 +108,7 @@ impl FitRequest {
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
         Ok(FitRequest {
+            structure: StructureChoice::read(reader, coupling)?,
             held_out: match &folds {
                 Some(folds) => HeldOutChoice::in_turn(folds),
                 None => HeldOutChoice::read(reader, why)?,
