@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod hub;
+mod in_turn;
 mod learnt;
 mod report;
 mod summary;
@@ -168,6 +169,9 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
     // Without edges there is nothing to choose.
     let apart = input.graph.edges() == 0 || request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
     let fixed = request.lambda.fixed.or(apart.then_some(0.0));
+    if let Some(folds) = &request.folds {
+        return in_turn::strength(request, input, loss, fixed, &folds.deal(input)?, observer);
+    }
     let spec = request.held_out.spec.as_ref().filter(|_| fixed.is_none() || request.held_out.asked);
     let Some(spec) = spec else {
         return Ok(Strength {

@@ -56,6 +56,7 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
         family,
         cost,
         intercept: request.model.intercept(),
+        groups: input.groups.as_deref(),
         attributes: attributes.as_ref(),
     };
     let folds = request.folds.deal(&input)?.swap_remove(0);

@@ -267,7 +267,7 @@ impl Comparison<'_> {
     fn run_rivals(&self, graph: &Graph, parts: &Parts, seed: u64) -> Vec<Rival> {
         let (Some(cost), true) = (Cost::of(self.family), self.intercept) else { return Vec::new() };
         let (family, intercept, attributes) = (self.family, self.intercept, self.attributes);
-        let rows = Rows { graph, data: &parts.train, family, cost, intercept, attributes };
+        let rows = Rows { graph, data: &parts.train, family, cost, intercept, groups: None, attributes };
         let judged = |(name, linear): &(&'static str, Option<Linear>)| {
             let (predictions, chosen) = match linear {
                 Some(linear) => {

@@ -8,6 +8,7 @@ use fedweave_io::InputSpec;
 
 use super::coupling::CouplingChoice;
 use super::data::{input_spec, target_kind};
+use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -38,6 +39,8 @@ pub struct FitRequest {
     pub rounds: Option<RoundsChoice>,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// Folds to choose and to judge by, instead of one share of the rows.
+    pub folds: Option<FoldChoice>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
     /// Go on from the checkpoint of this run directory.
@@ -96,8 +99,18 @@ impl FitRequest {
             "--resume does not go with --solver {}",
             reader.text("solver").unwrap_or_default()
         );
+        let folds = reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?;
+        require!(folds.is_none() || rounds.is_none(), "--folds does not go with a solver that exchanges messages");
+        require!(
+            folds.is_none() || !reader.has("validation"),
+            "give --folds (every row is held out once) or --validation (one share of them), not both"
+        );
         Ok(FitRequest {
-            held_out: HeldOutChoice::read(reader, why)?,
+            held_out: match &folds {
+                Some(folds) => HeldOutChoice::in_turn(folds),
+                None => HeldOutChoice::read(reader, why)?,
+            },
+            folds,
             calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,

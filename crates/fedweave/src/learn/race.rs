@@ -25,6 +25,8 @@ mod member;
 mod rows;
 mod runner;
 mod shares;
+#[cfg(test)]
+mod tests;
 
 pub use cost::Cost;
 pub use entry::Entry;
@@ -82,5 +84,5 @@ impl Race {
 /// Runs the race.
 pub fn race(rows: &Rows, folds: &Folds, shared: Option<&Shared>, options: &RaceOptions) -> Result<Race> {
     let (entries, failed, stopped) = runner::run(rows, folds, shared, options);
-    shares::finish(rows, folds, entries, failed, stopped, options.recipe.as_deref())
+    shares::finish(rows, entries, failed, stopped, options.recipe.as_deref())
 }

@@ -5,7 +5,6 @@ use super::entry::Entry;
 use super::rows::Rows;
 use super::{Failure, Race};
 use crate::error::{Error, Result};
-use crate::folds::Folds;
 use crate::tune::mean_and_error;
 
 /// Predictors with a smaller share are dropped.
@@ -16,7 +15,6 @@ const PLAIN: [&str; 5] = ["learnt", "node-effects", "mixed", "local", "pooled"];
 /// Shares of what ran, best first.
 pub fn finish(
     rows: &Rows,
-    folds: &Folds,
     mut entries: Vec<Entry>,
     failed: Vec<Failure>,
     stopped: bool,
@@ -30,7 +28,7 @@ pub fn finish(
     let weight = rows.node_weights(&best.out_of_fold);
     let shares = match recipe {
         Some(recipe) => given_shares(&entries, recipe)?,
-        None => worthwhile(rows, folds, &entries, best_shares(rows, &entries, &weight)),
+        None => believed(rows, &entries, best_shares(rows, &entries, &weight), &weight),
     };
     entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
     let out_of_fold = together(rows, &entries, &shares);
@@ -70,24 +68,37 @@ fn best_shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
     shares
 }
 
-/// A mixture has to be better than a plain candidate by more than one standard error over the folds: what is held out
-/// together (a date, a node) tells little about others where there are few of them.
-fn worthwhile(rows: &Rows, folds: &Folds, entries: &[Entry], shares: Vec<f64>) -> Vec<f64> {
+/// What a mixture gains over the best plain candidate was seen on few nodes (or groups of rows that are held out together), and
+/// part of it is chance. Of a gain of `z` standard errors the share `1 - 1 / z^2` is believed (the positive part of James
+/// and Stein's rule): so much of the mixture, and the plain candidate for the rest.
+fn believed(rows: &Rows, entries: &[Entry], shares: Vec<f64>, weight: &[f64]) -> Vec<f64> {
     let plain = entries.iter().position(|entry| PLAIN.contains(&entry.member.name.as_str()));
     let Some(plain) = plain else { return shares };
-    let mixture = together(rows, entries, &shares);
-    let of_fold = |k: usize| {
-        let only =
-            |p: &[f64]| (0..p.len()).map(|r| if folds.of(r) == Some(k) { p[r] } else { f64::NAN }).collect::<Vec<_>>();
-        rows.error(&only(&mixture)) - rows.error(&only(&entries[plain].out_of_fold))
+    let gains = gains(rows, &together(rows, entries, &shares), &entries[plain].out_of_fold, weight);
+    let share = match mean_and_error(gains.into_iter()) {
+        Some((mean, error)) if mean > error => 1.0 - (error / mean).powi(2),
+        _ => 0.0,
     };
-    let differences: Vec<f64> = (0..folds.count()).map(of_fold).filter(|d| d.is_finite()).collect();
-    match mean_and_error(differences.into_iter()) {
-        Some((mean, error)) if mean > -error => {
-            (0..entries.len()).map(|k| if k == plain { 1.0 } else { 0.0 }).collect()
-        }
-        _ => shares,
+    let share = if share < SHARE_MIN { 0.0 } else { share };
+    let mut believed: Vec<f64> = shares.iter().map(|s| share * s).collect();
+    believed[plain] += 1.0 - share;
+    believed
+}
+
+/// How much less predictions cost than others, node by node, or group by group where whole groups are held out.
+fn gains(rows: &Rows, better: &[f64], plain: &[f64], weight: &[f64]) -> Vec<f64> {
+    let unit_of_row: Vec<u32> = match rows.groups {
+        Some(groups) => groups.to_vec(),
+        None => (0..rows.data.nodes()).flat_map(|i| rows.data.rows(i).map(move |_| i as u32)).collect(),
+    };
+    let units = unit_of_row.iter().max().map_or(0, |largest| *largest as usize + 1);
+    let (mut gain, mut rows_of) = (vec![0.0; units], vec![0usize; units]);
+    for r in (0..weight.len()).filter(|&r| weight[r] > 0.0) {
+        let (y, unit) = (rows.data.y()[r], unit_of_row[r] as usize);
+        gain[unit] += weight[r] * (rows.cost.value(y, plain[r]) - rows.cost.value(y, better[r]));
+        rows_of[unit] += 1;
     }
+    gain.into_iter().zip(rows_of).filter(|(_, count)| *count > 0).map(|(gain, _)| gain).collect()
 }
 
 fn alike((a, b): (&f64, &f64)) -> bool {
