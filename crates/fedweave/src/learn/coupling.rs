@@ -25,6 +25,7 @@ mod network;
 mod noise;
 mod posterior;
 mod problem;
+mod profile;
 mod regions;
 mod rows;
 pub mod shared;
