@@ -26,7 +26,7 @@ const WEIGHT_MIN: f64 = 0.01;
 /// A weighted average of couplings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blend {
-    /// The members, the largest weight first.
+    /// The members, the largest weight first, of equal ones the smallest error.
     pub members: Vec<Member>,
     /// How far the weights are on the way from equal (0) to those that were best on the folds (1).
     pub trust: f64,
@@ -88,7 +88,9 @@ pub fn blend(
     let mut members = heavy.map(member).collect::<Result<Vec<_>>>()?;
     let total: f64 = members.iter().map(|m| m.weight).sum();
     members.iter_mut().for_each(|m| m.weight /= total);
-    members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let by_weight = |a: &Member, b: &Member| b.weight.total_cmp(&a.weight);
+    let by_error = |a: &Member, b: &Member| a.error.unwrap_or(0.0).total_cmp(&b.error.unwrap_or(0.0));
+    members.sort_by(|a, b| by_weight(a, b).then(by_error(a, b)));
     let lead = members.first().ok_or(UNSOLVED)?;
     let graph = (groups.is_none() && graph.edges() > 0).then(|| graph_test(&prepared, options, &candidates, lead));
     Ok(Blend { members, trust, graph: graph.flatten() })

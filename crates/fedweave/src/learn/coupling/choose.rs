@@ -192,8 +192,9 @@ fn fit_pair(task: &Task, structure: Structure, start: &[f64], rho: Rho) -> Optio
         Rho::Fixed(rho) => Strength::Fixed(task.network.kappa(rho)),
         Rho::Learnt => Strength::From(KAPPA_START),
     };
-    let start = lifted(&free.root.covariance(), task.moments, REVIVED);
-    let coupled = task.fit(structure, &start, strength, ROUGH);
+    let d = task.moments.d;
+    let entries = semi_cholesky(&lifted(&free.root.covariance(), task.moments, REVIVED), d);
+    let coupled = task.fit_again(&Fit { root: Root { d, p: d, entries }, ..free.clone() }, strength, ROUGH);
     let keep = |fit: &Fit| matches!(rho, Rho::Fixed(_)) || fit.deviance < free.deviance;
     let best = coupled.filter(keep).unwrap_or_else(|| free.clone());
     Some(Pair { free, best })
