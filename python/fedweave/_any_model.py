@@ -13,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._checks import one_of
+from . import _engine
+from ._checks import level_of, one_of
 from ._local import Adapter
 from ._network import Network, place_rows
 from ._table import Table
-from .errors import LabelError, ModelError
+from .errors import FedweaveError, LabelError, ModelError
 
 TASKS = ("regression", "classification")
 
@@ -68,10 +69,26 @@ class AnyModel(BaseEstimator):
     def _labels(self, outputs: np.ndarray) -> np.ndarray:
         return self.classes_[outputs.argmax(axis=1)] if self.task == "classification" else outputs[:, 0]
 
-    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
-        """Predicts each row with the model of its node."""
+    def predict(self, X: Any, nodes: Any = None, interval: float | None = None) -> Any:
+        """Predicts each row with the model of its node.
+
+        With `interval=0.9` also what holds the label of a row with this probability, if rows were held out or dealt to folds:
+        `(predictions, lower, upper)` of numbers, `(predictions, sets)` of classes, with a column of `sets` for each of `classes_`.
+        """
         check_is_fitted(self, "_models")
-        return self._labels(self._outputs(self._models, X, nodes))
+        outputs = self._outputs(self._models, X, nodes)
+        said = self._labels(outputs)
+        return said if interval is None else (said, *self._intervals(outputs, X, nodes, level_of(interval)))
+
+    def _intervals(self, outputs: np.ndarray, X: Any, nodes: Any, level: float) -> tuple[np.ndarray, ...]:
+        """Lower and upper ends, or sets."""
+        x, index = place_rows(self, X, nodes)
+        if getattr(self, "_doubts", None) is None:
+            raise FedweaveError("interval: this estimator does not know how far its predictions are off")
+        known, node = _engine.Intervals(self._doubts), self._order[index]
+        if self.task == "classification":
+            return (known.sets(np.ascontiguousarray(outputs), node, level),)
+        return known.ends(x, np.ascontiguousarray(outputs[:, 0]), node, level)
 
     @available_if(_classifies)
     def predict_proba(self, X: Any, nodes: Any = None) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from ._checks import number, threads_of, warn
+from ._checks import level_of, number, threads_of, warn
 from ._fitted import groups_of, keep_edges, members, place_of_nodes, show
 from ._frames import take_apart
 from ._graphs import knn
@@ -125,6 +125,7 @@ class Networked(BaseEstimator):
     def _keep(self, out: dict[str, Any], task: Task, net: Network, single: bool) -> None:
         blocks, p, order = self._blocks(), self.n_features_in_, net.order
         self._w = np.ascontiguousarray(out["w"][order])
+        self._doubts, self._order = str(out["intervals"]), order
         w = self._w.reshape(len(order), blocks, -1)
         self._coef = np.ascontiguousarray(w[:, :, :p])
         self._intercept = np.ascontiguousarray(w[:, :, p]) if task.rows.intercept else np.zeros((len(order), blocks))
@@ -172,6 +173,14 @@ class Networked(BaseEstimator):
         check_is_fitted(self, "_coef")
         x, index = place_rows(self, X, nodes)
         return _engine.scores(x, index, self._w, self._blocks()), index
+
+    def _ends(self, said: np.ndarray, X: Any, nodes: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends around numbers that were predicted."""
+        x, index = place_rows(self, X, nodes)
+        if self._w.shape[1] > x.shape[1]:
+            x = np.column_stack([x, np.ones(len(x))])
+        known = _engine.Intervals(self._doubts)
+        return known.ends(x, np.ascontiguousarray(said, dtype=np.float64), self._order[index], level_of(level))
 
     def path(
         self,

@@ -29,6 +29,14 @@ def number(name: str, value: Any, least: float, strict: bool = False) -> float:
     return float(value)
 
 
+def level_of(interval: Any) -> float:
+    """The probability of an interval."""
+    level = number("interval", interval, 0.0, strict=True)
+    if level >= 1:
+        raise ParameterError(f"interval is {level}; it must be between 0 and 1, e.g. 0.9", name="interval", value=level)
+    return level
+
+
 def one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
     """One of some words."""
     if value not in known:

@@ -11,8 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from . import _engine
 from ._base import Networked
-from ._checks import one_of
+from ._checks import level_of, one_of
 from ._cross import CrossValidated
 from ._engine import LossKind
 from ._network import Network
@@ -89,10 +90,19 @@ class _Classification(ClassifierMixin, Networked):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
-        """Predicts the class of each row with the model of its node."""
-        scores, _ = self._scores(X, nodes)
-        return self.classes_[self._kind().classes(scores)]
+    def predict(self, X: Any, nodes: Any = None, interval: float | None = None) -> Any:
+        """Predicts the class of each row with the model of its node.
+
+        With `interval=0.9` also which classes belong to a set that holds the class of a row with this probability:
+        `(predictions, sets)`, with a column of `sets` for each of `classes_`. As for `GTVRegressor`, rows that models had not seen
+        are needed.
+        """
+        scores, index = self._scores(X, nodes)
+        said = self.classes_[self._kind().classes(scores)]
+        if interval is None:
+            return said
+        outputs = np.ascontiguousarray(self.predict_proba(X, nodes=nodes) if self._kind().has_probabilities else scores)
+        return said, _engine.Intervals(self._doubts).sets(outputs, self._order[index], level_of(interval))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, nodes: Any = None) -> np.ndarray:

@@ -41,9 +41,18 @@ class _Regression(RegressorMixin, Networked):
         """
         return self._fit(X, y, sample_weight, nodes, groups)
 
-    def predict(self, X: Any, nodes: Any = None) -> np.ndarray:
-        """Predicts each row with the model of its node."""
+    def predict(self, X: Any, nodes: Any = None, interval: float | None = None) -> Any:
+        """Predicts each row with the model of its node.
+
+        With `interval=0.9` also the lower and upper ends of an interval that holds the label of a row with this probability:
+        `(predictions, lower, upper)`. It is calibrated on rows that models had not seen: those held out to choose `lam`, or folds if
+        `options={"calibrate": 10}`; with `options={"coupling": "learnt"}` models know themselves how well they are known.
+        """
         scores, index = self._scores(X, nodes)
+        said = self._responses(scores, index)
+        return said if interval is None else (said, *self._ends(said, X, nodes, interval))
+
+    def _responses(self, scores: np.ndarray, index: np.ndarray) -> np.ndarray:
         if self._names_of_losses is None:
             return LossKind(self.loss).respond(scores)[:, 0]
         said = np.empty(len(scores))

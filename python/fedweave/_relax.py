@@ -36,6 +36,7 @@ class FedRelax(AnyModel):
     lam : strength of the coupling; 0 is every node alone; "auto" chooses it on held-out rows and fits again with all, a list gives the
         values to choose from
     validation, split : rows to hold out, as in `GTVRegressor`
+    calibrate : so many folds for the intervals of `predict(..., interval=0.9)`; without, they are from the rows held out, if any
     public : rows without labels: an array for all nodes, `{node: array}`, a DataFrame (with the column `node`, if that is given); or
         "moments", "range" or "normal" to draw `public_rows` rows for every node. "auto" is "moments", with a warning that says what
         nodes share for it.
@@ -96,6 +97,7 @@ class FedRelax(AnyModel):
         node: str | None = None,
         validation: float | None = None,
         split: str = "random",
+        calibrate: int | None = None,
         track: bool = True,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -116,6 +118,7 @@ class FedRelax(AnyModel):
         self.node = node
         self.validation = validation
         self.split = split
+        self.calibrate = calibrate
         self.track = track
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -171,11 +174,13 @@ class FedRelax(AnyModel):
             "standardize": bool(self.standardize),
             "time-limit": None if self.time_limit is None else number("time_limit", self.time_limit, 0.0),
             "seed": seed_of(self.random_state),
+            "calibrate": None if self.calibrate is None else int(number("calibrate", self.calibrate, 2)),
         }
 
     def _keep(self, out: dict[str, Any], net: Network, single: bool) -> None:
         self._models, self._local = ([out[which][i] for i in net.order] for which in ("models", "local"))
         self._scaling = out["scaling"]
+        self._doubts, self._order = str(out["intervals"]), net.order
         self._known = None if single else net.known()
         self.nodes_ = net.ids
         self.models_ = table_of(net.ids, self._models)

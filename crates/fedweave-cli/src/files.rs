@@ -20,7 +20,7 @@ pub struct PredictArgs {
     run: PathBuf,
     /// Table with the columns the models were fitted with (the target may be absent)
     rows: PathBuf,
-    /// Also the interval that holds the label of a row with this probability, e.g. 0.9 (models of --coupling learnt)
+    /// Also the interval (of classes: the set) that holds the label of a row with this probability, e.g. 0.9
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     interval: Option<f64>,
     /// Rows with labels that were observed since the fit: what nodes share at a time is predicted from them, too
@@ -34,10 +34,14 @@ pub struct PredictArgs {
 pub fn predict(args: &PredictArgs) -> Result<Exit> {
     let predictor = Predictor::open(&args.run)?;
     let predictor = match args.interval {
-        Some(level) => predictor.with_interval(&args.run, level)?,
+        Some(level) => predictor.with_interval(level)?,
         None => predictor,
     };
-    let text = predictor.predict_file(&args.rows, args.observed.as_deref())?.to_csv();
+    let predictor = match &args.observed {
+        Some(rows) => predictor.with_observed(rows)?,
+        None => predictor,
+    };
+    let text = predictor.predict_file(&args.rows)?.to_csv();
     match &args.out {
         Some(path) => write(path, &text)?,
         None => std::io::stdout().write_all(text.as_bytes())?,

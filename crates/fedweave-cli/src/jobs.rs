@@ -5,7 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use fedweave::solve::Status;
 use fedweave_io::{RunWriter, load};
-use fedweave_run::request::{AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings, TuneRequest};
+use fedweave_run::request::{
+    AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings, TuneRequest,
+};
 use fedweave_run::{ask, compare, fit, path, relax, run_dir, tune};
 use serde_json::Value;
 
@@ -69,7 +71,7 @@ fn tune(settings: &Settings) -> Result<Exit> {
     let result = tune::tune(request, load(&spec)?, &terminal)?;
     terminal.finish();
     let written = writer.map(|writer| tune::write_run(&result, writer)).transpose()?;
-    tell(&output, || Ok(tune::summary(&result)), || Ok(tune::text(&result, written.as_deref())))?;
+    tell(&output, || tune::summary(&result), || tune::text(&result, written.as_deref()))?;
     Ok(match (interrupted(), result.race.stopped) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Unfinished,
@@ -85,7 +87,7 @@ fn relax(settings: &Settings) -> Result<Exit> {
     let result = relax::relax(request, load(&spec)?, &terminal)?;
     terminal.finish();
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
-    tell(&output, || Ok(relax::summary(&result)), || Ok(relax::text(&result, written.as_deref())))?;
+    tell(&output, || relax::summary(&result), || relax::text(&result, written.as_deref()))?;
     Ok(Exit::Done)
 }
 

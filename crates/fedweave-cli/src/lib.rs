@@ -10,6 +10,7 @@ mod generate;
 mod help;
 mod job_args;
 mod jobs;
+mod monitor;
 #[cfg(feature = "federation")]
 mod node;
 mod progress;
@@ -61,6 +62,9 @@ enum Command {
     /// Predict rows of another file with the models of a run directory
     #[command(after_help = "Example:\n  fedweave predict run new.csv --out predictions.csv")]
     Predict(files::PredictArgs),
+    /// Do new rows with labels look like those the models were judged by? Exit code 1 if some nodes do not
+    #[command(after_help = monitor::EXAMPLES)]
+    Monitor(monitor::MonitorArgs),
     /// Write data with known truth: stochastic block model, chain, geometric graph
     #[command(after_help = generate::EXAMPLES)]
     Generate(generate::GenerateArgs),
@@ -142,6 +146,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Compare(args) => jobs::compare(&args.settings()?),
         Command::Ask(args) => jobs::ask(&args.settings()?),
         Command::Predict(args) => files::predict(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(&command),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -18,8 +18,8 @@ use fedweave::{Dataset, Graph};
 pub use attributes::{Coordinates, NodeColumn};
 pub use encoding::{Encoding, Feature};
 pub use rows::{Rows, Unlabelled, load_rows, load_unlabelled};
-pub use times::{TimeColumn, TimeScale};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
+pub use times::{TimeColumn, TimeScale};
 
 use crate::edges::EdgeList;
 use crate::error::{At, IoError, Place};

@@ -40,8 +40,8 @@ pub use input::{
     TimeColumn, TimeScale, Unlabelled, load, load_rows, load_unlabelled,
 };
 pub use run::{
-    ANY_CLASS, BLENDED, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint, read_json,
-    read_node_numbers, read_parameters,
+    ANY_CLASS, BLENDED, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint,
+    read_json, read_node_numbers, read_parameters,
 };
 pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};
 pub use toml_file::{TomlFile, read_toml};

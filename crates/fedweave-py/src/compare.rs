@@ -1,6 +1,6 @@
 //! Does the network help?
 
-use fedweave_run::compare::{METHODS, compare as compare_job, summary};
+use fedweave_run::compare::{compare as compare_job, summary};
 use fedweave_run::request::CompareRequest;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,7 +26,7 @@ pub fn compare<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<Bound<'py, PyD
         return Err(interrupt);
     }
     let (out, errors) = (PyDict::new(py), PyDict::new(py));
-    for method in METHODS {
+    for method in told.result.methods() {
         let of_node = |i: usize| told.result.node_error(method, i);
         errors.set_item(method.name, (0..told.result.input.names.len()).map(of_node).collect::<Vec<_>>())?;
     }

@@ -12,6 +12,7 @@ mod coupling;
 mod errors;
 mod fit;
 mod graphs;
+mod intervals;
 mod local;
 mod losses;
 mod models;
@@ -41,6 +42,8 @@ mod engine {
     use super::fit::fit;
     #[pymodule_export]
     use super::graphs::{nearest, node_means, read_edges};
+    #[pymodule_export]
+    use super::intervals::Intervals;
     #[pymodule_export]
     use super::local::LocalLoss;
     #[pymodule_export]

@@ -5,6 +5,7 @@ use fedweave::solve::{History, Record};
 use fedweave::tune::{Errors, Tuning};
 use fedweave::{Graph, Matrix};
 use fedweave_run::fit::FitResult;
+use fedweave_run::intervals::Doubts;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +39,7 @@ pub fn put_fit(out: &Bound<'_, PyDict>, fit: &FitResult) -> PyResult<()> {
     out.set_item("method", &solution.choice.method)?;
     out.set_item("lam", fit.problem.lambda())?;
     out.set_item("seconds", fit.seconds)?;
+    out.set_item("intervals", Doubts::of_fit(fit).to_json())?;
     out.set_item("labels", labels(py, &clusters.partition, fit.input.names.len()))?;
     out.set_item("cluster_models", table(py, &clusters.models)?)?;
     out.set_item("fused", PyArray1::from_slice(py, &clusters.fused))?;

@@ -6,6 +6,7 @@ use fedweave::Matrix;
 use fedweave::model::relax::Relax;
 use fedweave::model::{LocalModel, SpecError, Task as Kind};
 use fedweave::scaling::Scaling;
+use fedweave_run::intervals::Doubts;
 use fedweave_run::relax::{ModelSource, RelaxRound, Relaxed, When, relax_with, task as task_of_job};
 use fedweave_run::request::RelaxRequest;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
@@ -109,6 +110,8 @@ impl Trained {
         out.set_item("seconds", relaxed.seconds)?;
         out.set_item("scaling", put_scaling(py, relaxed.scaling.as_ref())?)?;
         out.set_item("lam", relaxed.lambda)?;
+        let nodes = self.models.len();
+        out.set_item("intervals", Doubts::of_models(nodes, relaxed.calibration.clone()).to_json())?;
         if let Some(chosen) = &relaxed.chosen {
             let tried = PyDict::new(py);
             tried.set_item("lams", PyArray1::from_iter(py, chosen.tried.iter().map(|(lambda, _)| *lambda)))?;

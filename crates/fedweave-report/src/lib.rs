@@ -13,6 +13,7 @@
 //! ```
 
 mod axis;
+mod calibration;
 mod chart;
 mod check;
 mod curves;
@@ -31,6 +32,7 @@ mod report;
 mod tables;
 mod words;
 
+pub use calibration::{Calibration, CoveragePoint};
 pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
 pub use error::ReportError;
 pub use figure::{Curve, Figure, Panel};

@@ -8,7 +8,7 @@ use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
 use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes};
 use crate::words::{self, Certificate, Fact};
-use crate::{ReportError, curves, data};
+use crate::{ReportError, calibration, curves, data};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
@@ -46,6 +46,8 @@ struct Page<'a> {
     traffic: Option<Chart>,
     lambda: Option<Chart>,
     lambda_note: String,
+    calibration: Option<Chart>,
+    calibration_note: String,
     comparison: Option<Compared>,
     models: Option<Models>,
     nodes: Option<Nodes>,
@@ -81,8 +83,9 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
     let traffic = curves::traffic(report);
     let curve = report.lambda_curve.as_ref();
     let lambda = curve.and_then(|curve| curves::lambda_chart(curve, &report.outcome.error_name));
+    let calibration = report.calibration.as_ref().and_then(calibration::chart);
     let path = path::view(report, &network::node_colours(report, &colours));
-    let charts = convergence.iter().chain(&traffic).chain(&lambda);
+    let charts = convergence.iter().chain(&traffic).chain(&lambda).chain(&calibration);
     let charts: Vec<&Chart> = charts.chain(path.iter().flat_map(|path| [&path.clusters, &path.errors])).collect();
     let data = data::embed(report, network.as_ref(), &colours, &charts, path.as_ref().map(|path| &path.data))?;
     Ok(Page {
@@ -107,6 +110,8 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         traffic,
         lambda,
         lambda_note: lambda_note(report),
+        calibration,
+        calibration_note: report.calibration.as_ref().map(calibration::words).unwrap_or_default(),
         comparison: report.comparison.as_ref().and_then(tables::compared),
         models: tables::models(report, &colours),
         nodes: tables::nodes(report, &colours),

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Path;
+use crate::{Calibration, Path};
 
 /// One fitted network of models, told to people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Report {
     pub lambda_curve: Option<LambdaCurve>,
     /// The networked models against the alternatives, if they were compared.
     pub comparison: Option<Comparison>,
+    /// How often intervals of predictions hold, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Who learnt from whom, where nodes asked others instead of being coupled; edges then join a node and a teacher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asking: Option<Asking>,

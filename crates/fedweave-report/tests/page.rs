@@ -89,3 +89,14 @@ fn a_path_is_drawn_even_where_there_is_little_to_draw() {
     let wrong = Path { points: vec![point(1.0, vec![0], 1)], chosen: 0 };
     assert!(matches!(render(&Report { path: Some(wrong), ..two_nodes("a") }), Err(ReportError::PathPoint { .. })));
 }
+
+#[test]
+fn the_coverage_of_intervals_is_drawn_where_it_is_known() {
+    let points = [0.5, 0.9].map(|level| CoveragePoint { level, calibrated: Some(level), model: None }).to_vec();
+    let calibration = Calibration { rows: 200, how: "200 rows held out".into(), points, ..Default::default() };
+    let page = render(&Report { calibration: Some(calibration), ..two_nodes("a") }).unwrap();
+    assert!(page.contains("id=\"calibration\"") && page.contains("200 rows held out") && !page.contains("NaN"));
+    let nothing = Calibration { points: vec![CoveragePoint::default()], ..Default::default() };
+    assert!(!render(&Report { calibration: Some(nothing), ..two_nodes("a") }).unwrap().contains("id=\"calibration\""));
+    assert!(!render(&two_nodes("a")).unwrap().contains("id=\"calibration\""));
+}

@@ -159,44 +159,38 @@ impl BlendFile {
     }
 
     /// Refuses a file that predictions could go wrong with.
-    pub(crate) fn check(&self, features: usize) -> Result<()> {
+    pub(crate) fn check(&self, features: usize) -> Result<Family> {
         let n = self.nodes.len();
         require!(self.version == VERSION, "{BLEND}: version {} is not {VERSION}; fit again", self.version);
         let leaves = |member: &Member| member.leaves.as_ref().is_none_or(|l| l.dim > 0 && l.w.len() == n * l.dim);
         let fits = self.scaling.as_ref().is_none_or(|s| s.dim() == features)
             && self.attributes.as_ref().is_none_or(|a| a.numbers.len() == n * a.columns)
             && self.members.iter().all(leaves);
-        require!(fits && self.family().is_some(), "{BLEND}: its parts do not fit together; the run directory was changed");
-        Ok(())
+        require!(fits, "{BLEND}: its parts do not fit together; the run directory was changed");
+        self.family()
     }
 
-    /// True if anything that nodes share at a time was learnt.
-    pub fn has_shocks(&self) -> bool {
-        self.members.iter().any(|member| member.shocks.is_some())
-    }
-
-    /// The loss.
-    pub fn family(&self) -> Option<Family> {
-        Family::named(&self.loss, self.huber_delta, self.quantile)
-    }
-
-    /// Ready to predict; `observed` are rows with labels that were seen since the fit.
-    pub fn predictor(&self, observed: Option<&Labelled>) -> Result<BlendPredictor<'_>> {
-        let Some(cost) = self.family().and_then(Cost::of) else {
-            refuse!("{BLEND}: the loss `{}` is unknown; fit again with this version", self.loss)
-        };
-        let mut predictor = BlendPredictor { file: self, cost, shocks: Vec::new() };
-        let geometry = self.place.geometry();
-        for member in &self.members {
-            let more = observed.map(|rows| predictor.residuals(member, rows));
-            predictor.shocks.push(member.observe(more.as_ref(), &geometry.get())?);
+    fn family(&self) -> Result<Family> {
+        match Family::named(&self.loss, self.huber_delta, self.quantile) {
+            Some(family) => Ok(family),
+            None => refuse!("{BLEND}: the loss `{}` is unknown; fit again with this version", self.loss),
         }
-        Ok(predictor)
+    }
+
+    /// Ready to predict.
+    pub(crate) fn predictor(self) -> Result<BlendPredictor> {
+        let Some(cost) = Cost::of(self.family()?) else {
+            refuse!("{BLEND}: the loss `{}` predicts no numbers; fit again", self.loss)
+        };
+        let geometry = self.place.geometry();
+        let shocks = self.members.iter().map(|member| member.observe(None, &geometry.get()));
+        let shocks = shocks.collect::<fedweave::Result<_>>()?;
+        Ok(BlendPredictor { cost, shocks, file: self })
     }
 }
 
 /// Rows with labels, as read.
-pub struct Labelled {
+pub(crate) struct Labelled {
     /// Nodes.
     pub node: Vec<usize>,
     /// Features.
@@ -208,15 +202,28 @@ pub struct Labelled {
 }
 
 /// Predictors that are ready.
-pub struct BlendPredictor<'a> {
-    file: &'a BlendFile,
+pub(crate) struct BlendPredictor {
+    file: BlendFile,
     cost: Cost,
     shocks: Vec<Option<Observed>>,
 }
 
-impl BlendPredictor<'_> {
+impl BlendPredictor {
+    /// Names of the nodes.
+    pub(crate) fn nodes(&self) -> &[String] {
+        &self.file.nodes
+    }
+
+    /// Predicts what nodes share at a time from these rows, too.
+    pub(crate) fn observe(&mut self, rows: &Labelled) -> Result<()> {
+        let geometry = self.file.place.geometry();
+        let observe = |member: &Member| member.observe(Some(&self.residuals(member, rows)), &geometry.get());
+        self.shocks = self.file.members.iter().map(observe).collect::<fedweave::Result<_>>()?;
+        Ok(())
+    }
+
     /// What is predicted for a row of a node.
-    pub fn predict(&self, node: usize, x: &[f64], time: Option<f64>) -> f64 {
+    pub(crate) fn predict(&self, node: usize, x: &[f64], time: Option<f64>) -> f64 {
         let (scaled, described) = self.prepared(node, x);
         let of = |(member, shocks): (&Member, &Option<Observed>)| {
             let base = self.cost.respond(member.score(node, &scaled, &described));

@@ -5,41 +5,61 @@ mod summary;
 mod write;
 
 use fedweave::compare::{Comparison, Judged, Outcome};
+use fedweave::learn::race::Cost;
 use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::solve::Watch;
 use fedweave::split::{SplitSpec, split};
-use fedweave::tune::mean_and_error;
+use fedweave::tune::{Errors, mean_and_error};
 use fedweave_io::Input;
 use fedweave_report::MethodKind;
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Result, refuse, require};
 use crate::request::CompareRequest;
+use crate::tune::attributes as attributes_of;
 use crate::watch::Observer;
 
 pub use summary::{summary, text};
 pub use write::write_run;
 
-/// A method of the comparison: its name in tables, its meaning in reports, its field of an outcome.
+/// A method of the comparison: its name in tables, its meaning in reports, its place in an outcome.
 #[derive(Clone, Copy)]
 pub struct Method {
     /// Its name.
     pub name: &'static str,
     /// What it stands for in a report.
     pub kind: MethodKind,
-    /// What it achieved.
-    pub of: fn(&Outcome) -> &Judged,
+    of: Field,
 }
 
-/// The methods in the order they are shown.
-pub const METHODS: [Method; 4] = [
-    Method { name: "local", kind: MethodKind::Local, of: |o| &o.local },
-    Method { name: "global", kind: MethodKind::Global, of: |o| &o.global },
-    NETWORKED,
-    Method { name: "shuffled", kind: MethodKind::Shuffled, of: |o| &o.shuffled },
-];
-const LOCAL: Method = METHODS[0];
-const NETWORKED: Method = Method { name: "networked", kind: MethodKind::Networked, of: |o| &o.networked };
+#[derive(Clone, Copy)]
+enum Field {
+    Own(fn(&Outcome) -> &Judged),
+    Rival,
+}
+
+const LOCAL: Method = Method { name: "local", kind: MethodKind::Local, of: Field::Own(|o| &o.local) };
+const GLOBAL: Method = Method { name: "global", kind: MethodKind::Global, of: Field::Own(|o| &o.global) };
+const NETWORKED: Method = Method { name: "networked", kind: MethodKind::Networked, of: Field::Own(|o| &o.networked) };
+const SHUFFLED: Method = Method { name: "shuffled", kind: MethodKind::Shuffled, of: Field::Own(|o| &o.shuffled) };
+
+impl Method {
+    /// Its errors on the test rows of a split.
+    pub fn test<'a>(&self, outcome: &'a Outcome) -> Option<&'a Errors> {
+        match self.of {
+            Field::Own(of) => Some(&of(outcome).test),
+            Field::Rival => outcome.rivals.iter().find(|rival| rival.name == self.name).map(|rival| &rival.test),
+        }
+    }
+
+    /// What it chose, where that is a ridge and lambda.
+    pub fn judged<'a>(&self, outcome: &'a Outcome) -> Option<&'a Judged> {
+        match self.of {
+            Field::Own(of) => Some(of(outcome)),
+            Field::Rival => None,
+        }
+    }
+}
 
 /// All splits of a comparison.
 pub struct CompareResult {
@@ -69,6 +89,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         Err(crate::Error::Mathematics(error)) => Err(error),
         Err(_) => unreachable!("the penalty was built once before"),
     };
+    let attributes = attributes_of(&input);
     let comparison = Comparison {
         family,
         options: model.options,
@@ -79,6 +100,9 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         standardize: model.standardize,
         intercept: model.intercept(),
         settings: request.solve.clone(),
+        folds: request.folds.as_ref().map(|folds| folds.spec),
+        attributes: attributes.as_ref(),
+        rivals: request.rivals,
     };
     let mut outcomes = Vec::new();
     for k in 0..request.splits {
@@ -89,7 +113,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
             true => Watch::Stop(fedweave::solve::Status::Interrupted),
             false => Watch::Continue,
         };
-        outcomes.push(comparison.run(&input.graph, &input.data, &part, seed, &watch)?);
+        outcomes.push(comparison.run(&input.graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?);
         if observer.interrupted() {
             break;
         }
@@ -100,19 +124,38 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
 }
 
 impl CompareResult {
+    /// The methods in the order they are shown. Without edges, or with two nodes, a shuffled graph is no control.
+    pub fn methods(&self) -> Vec<Method> {
+        let control = self.input.graph.edges() > 0 && self.input.names.len() > 2;
+        let rivals = self.outcomes.first().map_or(&[][..], |outcome| &outcome.rivals);
+        let rival =
+            |rival: &fedweave::compare::Rival| Method { name: rival.name, kind: MethodKind::Other, of: Field::Rival };
+        [LOCAL, GLOBAL, NETWORKED]
+            .into_iter()
+            .chain(control.then_some(SHUFFLED))
+            .chain(rivals.iter().map(rival))
+            .collect()
+    }
+
+    /// What an error is.
+    pub fn error_name(&self) -> &'static str {
+        let family = self.request.model.family;
+        Cost::of(family).map_or(family.error_name(), Cost::name)
+    }
+
     /// Mean test error over splits, and its standard error (over splits, or over nodes if there is one split).
     pub fn error(&self, method: Method) -> (f64, f64) {
-        let means = self.outcomes.iter().filter_map(|o| (method.of)(o).test.mean());
+        let means = self.outcomes.iter().filter_map(|o| method.test(o)?.mean());
         let (mean, error) = mean_and_error(means).unwrap_or((f64::NAN, f64::NAN));
         match self.outcomes.len() {
-            1 => (mean, (method.of)(&self.outcomes[0]).test.standard_error().unwrap_or(f64::NAN)),
+            1 => (mean, method.test(&self.outcomes[0]).and_then(Errors::standard_error).unwrap_or(f64::NAN)),
             _ => (mean, error),
         }
     }
 
     /// Mean test error of a node over the splits in which it has test rows.
     pub fn node_error(&self, method: Method, node: usize) -> Option<f64> {
-        let errors = self.outcomes.iter().filter_map(|o| (method.of)(o).test.by_node[node]);
+        let errors = self.outcomes.iter().filter_map(|o| method.test(o)?.by_node[node]);
         mean_and_error(errors).map(|m| m.0)
     }
 

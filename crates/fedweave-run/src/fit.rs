@@ -1,6 +1,8 @@
 //! Files in, personal models out.
 
+mod calibrate;
 mod hub;
+mod in_turn;
 mod learnt;
 mod report;
 mod summary;
@@ -20,6 +22,7 @@ use fedweave::split::Part;
 use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, fingerprint};
 
+use crate::calibration::RunCalibration;
 use crate::checks::{Checked, check, hold_out, refuse_runaway};
 use crate::error::{Place, Result, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
@@ -29,6 +32,7 @@ use crate::request::coupling::CouplingChoice;
 use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
+pub(crate) use calibrate::held_out_calibration;
 pub use learnt::LearntCoupling;
 pub use report::report_of;
 pub use summary::summary;
@@ -65,6 +69,8 @@ pub struct FitResult {
     pub hub: Option<Vec<f64>>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
+    /// How far predictions are off, seen on rows that models had not seen, if there are any.
+    pub calibration: Option<RunCalibration>,
     /// Errors on the rows trained with, once somebody asked.
     pub(crate) errors: OnceLock<Errors>,
 }
@@ -112,13 +118,20 @@ struct Strength {
     held_out: Option<HeldOutErrors>,
     /// Held-out rows that wait for the models of a solver that exchanges messages.
     to_judge: Option<Box<dyn Loss>>,
+    /// Scores of held-out rows by the models of this lambda.
+    calibration: Option<RunCalibration>,
 }
 
 /// Chooses lambda if asked to, and fits.
 pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
-    if request.coupling == CouplingChoice::Learnt {
-        return learnt::fit(request, input, observer);
-    }
+    let result = match request.coupling {
+        CouplingChoice::Learnt => learnt::fit(request, input, observer)?,
+        CouplingChoice::Given => fit_given(request, input, observer)?,
+    };
+    calibrate::calibrate(result, observer)
+}
+
+fn fit_given(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
     let checked = check(&request.model, &input, &loss)?;
     let options = &request.model.options;
@@ -146,9 +159,9 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
     if let (Some(held), Some(rows)) = (&mut strength.held_out, strength.to_judge.take()) {
         held.validation = Errors::of(&*rows, &solved.solution.w);
     }
-    let Strength { tuning, held_out, .. } = strength;
+    let Strength { tuning, held_out, calibration, .. } = strength;
     let mut result = finish(request, input, loss, problem, training, solved);
-    (result.tuning, result.held_out) = (tuning, held_out);
+    (result.tuning, result.held_out, result.calibration) = (tuning, held_out, calibration);
     Ok(result)
 }
 
@@ -156,6 +169,9 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
     // Without edges there is nothing to choose.
     let apart = input.graph.edges() == 0 || request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
     let fixed = request.lambda.fixed.or(apart.then_some(0.0));
+    if let Some(folds) = &request.folds {
+        return in_turn::strength(request, input, loss, fixed, &folds.deal(input)?, observer);
+    }
     let spec = request.held_out.spec.as_ref().filter(|_| fixed.is_none() || request.held_out.asked);
     let Some(spec) = spec else {
         return Ok(Strength {
@@ -163,6 +179,7 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
             tuning: None,
             held_out: None,
             to_judge: None,
+            calibration: None,
         });
     };
     let split = hold_out(input, spec, "give --lambda")?;
@@ -171,12 +188,17 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
         // The models to be judged are those of the solver asked for.
         let later = Errors { by_node: vec![None; input.names.len()] };
         let to_judge = Some(rows.plain(&rows.validation)?);
-        return Ok(Strength { lambda, tuning: None, held_out: Some(rows.judge(request, split, later)?), to_judge });
+        let held_out = Some(rows.judge(request, split, later)?);
+        return Ok(Strength { lambda, tuning: None, held_out, to_judge, calibration: None });
     }
     let found = rows.tune(request, input, observer)?;
     let held_out = Some(rows.judge(request, split, found.best().validation.clone())?);
     let lambda = fixed.unwrap_or(found.best().lambda);
-    Ok(Strength { lambda, tuning: fixed.is_none().then_some(found), held_out, to_judge: None })
+    let calibration = match fixed {
+        None => calibrate::of_tuning(loss, &rows.validation, &found.best().w)?,
+        Some(_) => None,
+    };
+    Ok(Strength { lambda, tuning: fixed.is_none().then_some(found), held_out, to_judge: None, calibration })
 }
 
 /// Where the solver starts: a checkpoint, the best of an interrupted search, or nowhere.
@@ -269,6 +291,7 @@ pub fn finish(
         tuning: None,
         hub,
         learnt: None,
+        calibration: None,
         errors: OnceLock::new(),
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod ask;
 mod blend_file;
+pub mod calibration;
 pub mod checks;
 pub mod compare;
 mod drawing;
@@ -16,8 +17,9 @@ pub mod error;
 pub mod fit;
 pub mod graph;
 pub mod held_out;
-mod intervals;
+pub mod intervals;
 mod model_file;
+pub mod monitor;
 pub mod path;
 pub mod predictor;
 pub mod relax;

@@ -1,5 +1,6 @@
 //! Models of any class of a run, by node.
 
+use fedweave::loss::Prediction;
 use fedweave::matrix::Rows;
 use fedweave::model::{Fitted, ModelSpec, Task};
 use fedweave::scaling::Scaling;
@@ -18,18 +19,23 @@ pub(crate) fn model_file(
     ModelFile::new(task, input.features.clone(), scaling, named.collect())
 }
 
-/// The cells of a prediction.
-pub(crate) fn cells(file: &ModelFile, node: usize, x: Rows, classes: &[String]) -> Result<Vec<String>> {
+/// What the model of a node says about a row.
+pub(crate) fn predict(file: &ModelFile, node: usize, x: Rows) -> Result<Prediction> {
     let mut out = vec![0.0; file.task.outputs()];
     match &file.nodes[node].fitted {
         Some(fitted) => fitted.predict(x, &mut out).map_err(|e| Error::request(e.to_string()))?,
-        None => out.fill(if classes.is_empty() { 0.0 } else { 1.0 / classes.len() as f64 }),
+        None if out.len() > 1 => out.fill(1.0 / file.task.outputs() as f64),
+        None => {}
     }
-    let label = file.task.labels(&out)[0];
-    Ok(match file.task {
-        Task::Regression => vec![label.to_string()],
+    Ok(prediction(file.task, out))
+}
+
+/// The outputs of a model as a prediction.
+pub(crate) fn prediction(task: Task, outputs: Vec<f64>) -> Prediction {
+    match task {
+        Task::Regression => Prediction::Number(outputs[0]),
         Task::Classification { .. } => {
-            std::iter::once(classes[label as usize].clone()).chain(out.iter().map(f64::to_string)).collect()
+            Prediction::Class { class: task.labels(&outputs)[0] as usize, probabilities: outputs }
         }
-    })
+    }
 }

@@ -1,19 +1,25 @@
 //! From the models of a run to predictions: how rows are read, and what scores mean.
 
+mod cells;
+
 use std::collections::HashMap;
 use std::path::Path;
 
+use fedweave::learn::conformal::Score;
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
-use fedweave::matrix::{Matrix, Rows, dot};
+use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, RunEncoding, csv_line, load_rows, read_json, read_parameters,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows,
+    read_json, read_parameters,
 };
+use rayon::prelude::*;
 
 use crate::blend_file::{BlendFile, BlendPredictor, Labelled};
+use crate::calibration::{RunCalibration, label_of};
 use crate::error::{Error, Place, Result, refuse, require};
-use crate::intervals::Intervals;
-use crate::model_file::cells;
+use crate::intervals::{Doubts, Intervals};
+use crate::model_file::predict;
 use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
 
@@ -52,6 +58,7 @@ fn family(scores: &RunEncoding) -> Result<Option<Family>> {
 pub struct Predictor {
     scores: RunEncoding,
     models: Models,
+    doubts: Doubts,
     interval: Option<Intervals>,
     shown: String,
 }
@@ -59,13 +66,25 @@ pub struct Predictor {
 enum Models {
     Parameters(Option<Family>, Parameters),
     AnyClass(ModelFile),
-    Blend(Family, BlendFile),
+    Blend(Family, Box<BlendPredictor>),
 }
 
-/// What a row is predicted from besides its features.
-struct Around<'a> {
-    blend: Option<BlendPredictor<'a>>,
-    times: Option<Vec<f64>>,
+/// A row to predict.
+#[derive(Clone, Copy)]
+pub(crate) struct NewRow<'a> {
+    /// Its node.
+    pub node: usize,
+    /// Its features.
+    pub x: &'a [f64],
+    /// When it was observed, if that is known.
+    pub time: Option<f64>,
+}
+
+impl<'a> NewRow<'a> {
+    /// Row `r` of a file.
+    pub(crate) fn of(rows: &'a LoadedRows, places: &[usize], r: usize) -> NewRow<'a> {
+        NewRow { node: places[r], x: rows.x.row(r), time: rows.times.as_ref().map(|times| times[r]) }
+    }
 }
 
 /// A table of predictions.
@@ -82,160 +101,165 @@ impl Predictor {
         let shown = run.display().to_string();
         let scores: RunEncoding =
             read_json(run, ENCODING).at(format!("{shown} is not a run directory of `fedweave fit --out`"))?;
-        if scores.loss == ANY_CLASS {
-            let file = ModelFile::read(run, &scores.encoding)?;
-            return Ok(Predictor { scores, models: Models::AnyClass(file), interval: None, shown });
-        }
-        if scores.loss == BLENDED {
-            let file: BlendFile = read_json(run, BLEND).at(format!("{shown}: cannot be read; fit again"))?;
-            file.check(scores.encoding.dim())?;
-            let Some(family) = file.family() else { refuse!("{BLEND}: its loss is unknown; fit again") };
-            return Ok(Predictor { scores, models: Models::Blend(family, file), interval: None, shown });
-        }
-        let family = family(&scores)?;
-        require!(
-            family != Some(Family::Point),
-            "the point loss places nodes, it does not predict rows; see parameters.csv"
-        );
-        let parameters = read_parameters(run)?;
-        let features = scores.encoding.names().len();
-        let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
-        require!(
-            found == wanted,
-            "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
-            run.join("parameters.csv").display()
-        );
-        Ok(Predictor { scores, models: Models::Parameters(family, parameters), interval: None, shown })
+        let models = match scores.loss.as_str() {
+            ANY_CLASS => Models::AnyClass(ModelFile::read(run, &scores.encoding)?),
+            BLENDED => read_blend(run, &scores)?,
+            _ => {
+                let (family, parameters) = read_linear(run, &scores)?;
+                Models::Parameters(family, parameters)
+            }
+        };
+        let linear = match &models {
+            Models::Parameters(family, parameters) => Some((*family, parameters)),
+            Models::AnyClass(_) | Models::Blend(..) => None,
+        };
+        let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
+        Ok(Predictor { scores, models, doubts, interval: None, shown })
     }
 
-    /// Adds intervals that hold the label of a new row with this probability, if the run knows how well its models are known.
-    pub fn with_interval(mut self, run: &Path, level: f64) -> Result<Predictor> {
-        let Models::Parameters(_, parameters) = &self.models else {
-            refuse!("--interval: these models come without uncertainty; fit with --coupling learnt")
-        };
-        self.interval = Some(Intervals::read(run, parameters, level)?);
+    /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
+    /// predictions are off.
+    pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
+        self.interval = Some(self.doubts.intervals(level, &self.shown)?);
         Ok(self)
     }
 
-    /// Predicts the rows of a file; `observed` holds rows with labels that were seen since the fit.
-    pub fn predict_file(&self, path: &Path, observed: Option<&Path>) -> Result<Predictions> {
+    /// Also looks at rows with labels that were seen since the fit, for what nodes share at a time.
+    pub fn with_observed(mut self, path: &Path) -> Result<Predictor> {
+        let rows = self.read_rows(path, true)?;
+        let places = self.places(&rows, path)?;
+        let Models::Blend(_, blend) = &mut self.models else {
+            refuse!(
+                "--observed: the models of {} do not know what nodes share at a time; fit with --tune --time COLUMN",
+                self.shown
+            )
+        };
+        let (Some(y), Some(times)) = (rows.y, rows.times) else {
+            refuse!("--observed {}: the target and the time of its rows are needed", path.display())
+        };
+        blend.observe(&Labelled { node: places, x: rows.x, y, times })?;
+        Ok(self)
+    }
+
+    /// Predicts the rows of a file.
+    pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
         // The target is not needed, whatever stands there.
-        let encoding = Encoding { target: None, ..self.scores.encoding.clone() };
+        let rows = self.read_rows(path, false)?;
+        let places = self.places(&rows, path)?;
+        let line = |r: usize| {
+            let row = NewRow::of(&rows, &places, r);
+            let prediction = self.predict(row)?;
+            let interval = self.interval_cells(row, &prediction);
+            Ok([vec![rows.node[r].clone()], self.point_cells(&prediction), interval].concat())
+        };
+        let lines = (0..places.len()).into_par_iter().map(line).collect::<Result<_>>()?;
+        Ok(Predictions { header: [vec![self.scores.encoding.node.clone()], self.columns()].concat(), rows: lines })
+    }
+
+    /// Rows of a file in the features of the models, with their labels if they are wanted.
+    pub(crate) fn read_rows(&self, path: &Path, labelled: bool) -> Result<LoadedRows> {
+        let known = &self.scores.encoding;
+        let encoding = Encoding { target: known.target.clone().filter(|_| labelled), ..known.clone() };
         let mut rows = load_rows(path, &encoding)?;
         if let Models::AnyClass(ModelFile { scaling: Some(scaling), .. }) = &self.models {
             scaling.apply_rows(&mut rows.x);
         }
+        Ok(rows)
+    }
+
+    /// The position of the node of every row.
+    pub(crate) fn places(&self, rows: &LoadedRows, path: &Path) -> Result<Vec<usize>> {
         let of: HashMap<&str, usize> = self.names().enumerate().map(|(i, name)| (name, i)).collect();
-        let observed = observed.map(|file| self.observed(file, &of)).transpose()?;
-        let around = Around { blend: self.blend(observed.as_ref())?, times: rows.times.take() };
-        let row = |(r, name): (usize, &String)| {
-            let node = self.node(name, &of, path, rows.lines[r])?;
-            let cells = self.cells(node, rows.x.row(r), &around, r)?;
-            Ok([vec![name.clone()], cells].concat())
+        let place = |(r, name): (usize, &String)| {
+            of.get(name.as_str()).copied().ok_or_else(|| {
+                let (place, line) = (path.display(), rows.lines[r]);
+                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
+            })
         };
-        let lines = rows.node.iter().enumerate().map(row).collect::<Result<_>>()?;
-        Ok(Predictions { header: [vec![encoding.node.clone()], self.columns()].concat(), rows: lines })
-    }
-
-    fn node(&self, name: &str, of: &HashMap<&str, usize>, path: &Path, line: u64) -> Result<usize> {
-        let unknown = || {
-            let place = path.display();
-            Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
-        };
-        of.get(name).copied().ok_or_else(unknown)
-    }
-
-    fn blend(&self, observed: Option<&Labelled>) -> Result<Option<BlendPredictor<'_>>> {
-        match &self.models {
-            Models::Blend(_, file) => file.predictor(observed).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// Rows with labels and times.
-    fn observed(&self, path: &Path, of: &HashMap<&str, usize>) -> Result<Labelled> {
-        let shown = path.display();
-        let knows_shocks = matches!(&self.models, Models::Blend(_, file) if file.has_shocks());
-        require!(knows_shocks, "--observed: the models of {} know nothing that nodes share at a time; fit with --tune --time", self.shown);
-        let rows = load_rows(path, &self.scores.encoding)?;
-        let (Some(y), Some(times)) = (rows.y, rows.times) else {
-            refuse!("--observed {shown}: needs the target and the time of every row")
-        };
-        let node = rows.node.iter().zip(&rows.lines).map(|(name, line)| self.node(name, of, path, *line));
-        Ok(Labelled { node: node.collect::<Result<_>>()?, x: rows.x, y, times })
+        rows.node.iter().enumerate().map(place).collect()
     }
 
     /// Names of the nodes that have a model.
     pub fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        self.models.names()
+    }
+
+    /// The column that is predicted.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.scores.encoding.target.as_deref()
+    }
+
+    /// What rows that the models have not seen say about them.
+    pub(crate) fn calibration(&self) -> Option<&RunCalibration> {
+        self.doubts.calibration()
+    }
+
+    /// The score of a row with a label, in the units of the calibration.
+    pub(crate) fn score(&self, score: Score, row: NewRow, label: f64) -> Result<f64> {
+        let prediction = self.predict(row)?;
+        let label = match &self.models {
+            Models::Parameters(Some(family), _) | Models::Blend(family, _) => label_of(*family, label),
+            _ => label,
+        };
+        Ok(score.of(&prediction, label, self.doubts.deviation(row.node, row.x, &prediction)))
+    }
+
+    fn predict(&self, row: NewRow) -> Result<Prediction> {
+        let NewRow { node, x, time } = row;
         match &self.models {
-            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
-            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
-            Models::Blend(_, file) => Box::new(file.nodes.iter().map(String::as_str)),
-        }
-    }
-
-    /// Names of the columns of a prediction.
-    fn columns(&self) -> Vec<String> {
-        let ends = self.interval.iter().flat_map(|_| ["lower".to_owned(), "upper".to_owned()]);
-        self.point_columns().into_iter().chain(ends).collect()
-    }
-
-    fn point_columns(&self) -> Vec<String> {
-        let plain = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let classes = || {
-            let probability = self.scores.encoding.classes.iter().map(|c| format!("probability:{c}"));
-            std::iter::once("prediction".into()).chain(probability).collect()
-        };
-        let family = match &self.models {
-            Models::Parameters(family, _) => *family,
-            Models::Blend(family, _) => Some(*family),
-            Models::AnyClass(_) => return classes(),
-        };
-        match family.map(Family::link) {
-            // What a score means differs from node to node.
-            None => plain(&["score"]),
-            Some(Some(Link::Logit)) => plain(&["prediction", "probability"]),
-            Some(Some(Link::Margin)) => plain(&["prediction", "score"]),
-            Some(Some(Link::Softmax)) => classes(),
-            Some(Some(Link::Identity | Link::Log) | None) => plain(&["prediction"]),
-        }
-    }
-
-    fn cells(&self, node: usize, x: &[f64], around: &Around, row: usize) -> Result<Vec<String>> {
-        if let (Models::Blend(family, _), Some(blend)) = (&self.models, &around.blend) {
-            let p = blend.predict(node, x, around.times.as_ref().map(|times| times[row]));
-            return Ok(match family.link() {
-                Some(Link::Logit) => vec![self.scores.labels[usize::from(p > 0.5)].clone(), p.to_string()],
-                _ => vec![p.to_string()],
-            });
-        }
-        let (family, w) = match &self.models {
-            Models::Blend(..) => return Ok(Vec::new()),
-            Models::AnyClass(file) => return cells(file, node, Rows::new(x.len(), x), &self.scores.encoding.classes),
-            Models::Parameters(family, parameters) => (*family, parameters.w.row(node)),
-        };
-        if let Some(interval) = &self.interval {
-            let (value, half) = (dot(x, w), interval.half_width(node, x));
-            return Ok([value, value - half, value + half].map(|v| v.to_string()).to_vec());
-        }
-        // Without one loss for all nodes there is a score and nothing more.
-        Ok(match family.unwrap_or(Family::Squared).predict(x, w) {
-            Some(Prediction::Number(value)) => vec![value.to_string()],
-            Some(Prediction::Margin { class, score }) => vec![self.scores.labels[class].clone(), score.to_string()],
-            Some(Prediction::Class { class, probabilities }) => self.class_cells(family, class, &probabilities),
-            None => Vec::new(),
-        })
-    }
-
-    fn class_cells(&self, family: Option<Family>, class: usize, probabilities: &[f64]) -> Vec<String> {
-        match family.and_then(Family::link) {
-            Some(Link::Logit) => vec![self.scores.labels[class].clone(), probabilities[1].to_string()],
-            _ => {
-                let label = self.scores.encoding.classes[class].clone();
-                std::iter::once(label).chain(probabilities.iter().map(f64::to_string)).collect()
+            Models::Blend(family, blend) => Ok(blended(*family, blend.predict(node, x, time))),
+            Models::AnyClass(file) => predict(file, node, Rows::new(x.len(), x)),
+            Models::Parameters(family, parameters) => {
+                // Without one loss for all nodes there is a score and nothing more.
+                let said = family.unwrap_or(Family::Squared).predict(x, parameters.w.row(node));
+                said.ok_or_else(|| Error::request("the point loss places nodes, it does not predict rows"))
             }
         }
     }
+}
+
+impl Models {
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Models::Parameters(_, parameters) => Box::new(parameters.names.iter().map(String::as_str)),
+            Models::AnyClass(file) => Box::new(file.nodes.iter().map(|model| model.node.as_str())),
+            Models::Blend(_, blend) => Box::new(blend.nodes().iter().map(String::as_str)),
+        }
+    }
+}
+
+/// What a mean stands for.
+pub(crate) fn blended(family: Family, mean: f64) -> Prediction {
+    match family.link() {
+        Some(Link::Logit) => {
+            Prediction::Class { class: usize::from(mean > 0.5), probabilities: vec![1.0 - mean, mean] }
+        }
+        _ => Prediction::Number(mean),
+    }
+}
+
+fn read_blend(run: &Path, scores: &RunEncoding) -> Result<Models> {
+    let file: BlendFile = read_json(run, BLEND).at(format!("{}: fit again", run.display()))?;
+    let family = file.check(scores.encoding.dim())?;
+    Ok(Models::Blend(family, Box::new(file.predictor()?)))
+}
+
+/// Models with parameters, and the loss that they are of.
+fn read_linear(run: &Path, scores: &RunEncoding) -> Result<(Option<Family>, Parameters)> {
+    let family = family(scores)?;
+    require!(
+        family != Some(Family::Point),
+        "the point loss places nodes, it does not predict rows; see parameters.csv"
+    );
+    let parameters = read_parameters(run)?;
+    let features = scores.encoding.names().len();
+    let (wanted, found) = (family.map_or(features, |f| f.dim(features)), parameters.features.len());
+    require!(
+        found == wanted,
+        "{}: expected {wanted} parameters a node, found {found}; the run directory was changed",
+        run.join("parameters.csv").display()
+    );
+    Ok((family, parameters))
 }
 
 impl Predictions {

@@ -1,5 +1,6 @@
 //! Models of any class, coupled by what they predict on public rows.
 
+mod calibrate;
 mod choose;
 mod public;
 mod report;
@@ -19,6 +20,7 @@ use fedweave::split::{Part, Split};
 use fedweave::tune::Errors;
 use fedweave_io::{Input, ModelFile};
 
+use crate::calibration::RunCalibration;
 use crate::checks::{hold_out, refuse_lonely_nodes};
 use crate::error::{Result, require};
 use crate::held_out::HeldOutErrors;
@@ -60,6 +62,8 @@ pub struct RelaxResult {
     pub train: Errors,
     /// Errors on held-out rows.
     pub held_out: Option<HeldOutErrors>,
+    /// How far predictions are off, seen on rows that models had not seen, if there are any.
+    pub calibration: Option<RunCalibration>,
     /// How it ended.
     pub status: RelaxStatus,
     /// Seconds of all of it.
@@ -84,6 +88,8 @@ pub struct Relaxed {
     pub train: Errors,
     /// Errors on held-out rows.
     pub held_out: Option<HeldOutErrors>,
+    /// How far predictions are off, seen on rows that models had not seen, if there are any.
+    pub calibration: Option<RunCalibration>,
     /// How it ended.
     pub status: RelaxStatus,
     /// Seconds of all of it.
@@ -152,24 +158,25 @@ impl RelaxResult {
 pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Result<RelaxResult> {
     let task = task(&request, &input)?;
     let source = Specs { specs: specs(&request, &input, task)?, fitted: Mutex::default() };
-    let Relaxed { lambda, chosen, rows_trained, history, train, held_out, public, scaling, status, seconds } =
-        relax_with(&request, &input, task, &source, observer)?;
+    let done = relax_with(&request, &input, task, &source, observer)?;
+    let Relaxed { lambda, chosen, rows_trained, history, train, held_out, calibration, .. } = done;
     let Specs { specs, fitted } = source;
     let fitted = fitted.into_inner().unwrap_or_else(PoisonError::into_inner);
     let nodes = specs.iter().zip(fitted).enumerate().map(|(i, (spec, fitted))| (i, spec.clone(), fitted));
     Ok(RelaxResult {
-        models: model_file(nodes, &input, task, scaling),
-        status,
+        models: model_file(nodes, &input, task, done.scaling),
+        status: done.status,
+        public: done.public,
+        seconds: done.seconds,
         task,
         specs,
-        public,
         lambda,
         chosen,
         rows_trained,
         history,
         train,
         held_out,
-        seconds,
+        calibration,
         request,
         input,
     })
@@ -219,6 +226,18 @@ pub fn relax_with(
         _ => None,
     };
     source.keep(When::AtTheEnd, &relax).map_err(|e| named(e, input))?;
+    let calibration = match (&chosen, &judge) {
+        _ if !judged => None,
+        _ if request.calibrate.is_some() => {
+            let rows = (&training.rows, held_out.as_ref().map(|held| &held.split));
+            calibrate::by_folds(request, input, task, source, lambda, rows, observer)?
+        }
+        (Some(chosen), _) => Some(calibrate::held_out(task, input, chosen.scores().to_vec(), false)?),
+        (None, Some(rows)) => {
+            Some(calibrate::held_out(task, input, calibrate::scores(&relax, rows, task, input)?, true)?)
+        }
+        (None, None) => None,
+    };
     let train = match request.track && judged {
         true => errors(&relax, &training.scaled, task, input)?,
         false => Errors { by_node: vec![None; input.names.len()] },
@@ -233,6 +252,7 @@ pub fn relax_with(
         chosen,
         history,
         held_out,
+        calibration,
         status,
     })
 }
@@ -269,7 +289,9 @@ impl Apart {
 
 /// Rows to train with, and public rows, in the features of the models.
 pub struct ModelRows {
-    /// Rows to train with.
+    /// Rows to train with, as they came.
+    rows: Dataset,
+    /// The same in the features of the models.
     pub scaled: Dataset,
     /// From the units of the input.
     pub scaling: Option<Scaling>,
@@ -285,7 +307,7 @@ impl ModelRows {
         let scaling = request.standardize.then(|| Scaling::centred(&rows));
         let scaled = scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(&rows));
         let (public, source) = public::rows(request, input, &scaled, scaling.as_ref())?;
-        Ok(ModelRows { scaled, scaling, public, source })
+        Ok(ModelRows { rows, scaled, scaling, public, source })
     }
 
     fn start<'g>(

@@ -47,6 +47,13 @@ pub(crate) const LAMBDA: (&str, [&str; 4]) =
     ("lambda.csv", ["lambda", "train_error", "validation_error", "standard_error"]);
 /// How well every model is known: the lower triangle of its covariance, and the variance of the noise of a row.
 pub(crate) const COVARIANCE: &str = "covariance.csv";
+/// Scores of rows that the models have not seen.
+pub(crate) const CALIBRATION: &str = "calibration.json";
+/// What the watch for drift found.
+pub(crate) const MONITOR: (&str, [&str; 10]) = (
+    "monitor.csv",
+    ["node", "rows", "known_rows", "error_ratio", "coverage", "known_coverage", "p_error", "p_coverage", "p", "drift"],
+);
 pub(crate) const COMPARE: &str = "compare.csv";
 pub(crate) const PATH: (&str, [&str; 8]) =
     ("path.csv", ["lambda", "objective", "gap", "clusters", "train", "validation", "iterations", "status"]);
@@ -61,7 +68,7 @@ pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candid
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 23] = [
+pub const FILES: [&str; 25] = [
     SUMMARY,
     CONFIG,
     ENCODING,
@@ -75,6 +82,8 @@ pub const FILES: [&str; 23] = [
     COMPARE,
     ERRORS,
     COVARIANCE,
+    CALIBRATION,
+    MONITOR.0,
     LAMBDA.0,
     PATH.0,
     MEMBERSHIP.0,

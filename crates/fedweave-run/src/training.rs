@@ -27,6 +27,16 @@ impl TrainingRows {
         TrainingRows { rows, scaled, scaling }
     }
 
+    /// Other rows in the units of the solver.
+    pub fn scale(&self, rows: &Dataset) -> Dataset {
+        self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows))
+    }
+
+    /// Scales the rows as told.
+    pub fn scaled_by(rows: Dataset, scaling: Scaling) -> Self {
+        TrainingRows { scaled: scaling.apply(&rows), rows, scaling: Some(scaling) }
+    }
+
     /// The solver's models in the units of the input.
     pub fn restore(&self, loss: &LossSpec, w: &Matrix) -> Matrix {
         let mut parameters = w.clone();

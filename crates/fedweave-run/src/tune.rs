@@ -4,15 +4,19 @@ mod report;
 mod summary;
 mod write;
 
+use fedweave::learn::conformal::{Calibration, Score};
 use fedweave::learn::race::{Cost, Race, RaceOptions, Rows, Shared, race};
 use fedweave::learn::shocks::Time;
+use fedweave::loss::Family;
 use fedweave::matrix::Matrix;
 use fedweave::solve::{Status, Watch};
 use fedweave_io::Input;
 
 use crate::blend_file::{BlendFile, Place};
+use crate::calibration::{RunCalibration, label_of};
 use crate::checks::check;
-use crate::error::{Result, require};
+use crate::error::{Error, Result};
+use crate::predictor::blended;
 use crate::request::TuneRequest;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
@@ -32,6 +36,8 @@ pub struct TuneResult {
     pub race: Race,
     /// The winners, ready to predict.
     pub blend: BlendFile,
+    /// How far predictions of rows were off that the models had not seen.
+    pub calibration: Option<RunCalibration>,
     /// Seconds it took.
     pub seconds: f64,
 }
@@ -39,7 +45,7 @@ pub struct TuneResult {
 /// Runs the race, or only what a recipe names.
 pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Result<TuneResult> {
     let family = request.model.family;
-    let cost = Cost::of(family).ok_or_else(|| crate::Error::request("--tune does not know this loss"))?;
+    let cost = Cost::of(family).ok_or_else(|| Error::request("--tune does not know this loss"))?;
     let began = observer.seconds();
     check(&request.model, &input, &request.model.loss(&input)?)?;
     let training = TrainingRows::new(&request.model, input.data.clone());
@@ -50,6 +56,7 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
         family,
         cost,
         intercept: request.model.intercept(),
+        groups: input.groups.as_deref(),
         attributes: attributes.as_ref(),
     };
     let folds = request.folds.deal(&input)?.swap_remove(0);
@@ -57,7 +64,7 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
     let shared = input.times.as_ref().map(|times| Shared { times, time: time_kind(&input), geometry: geometry.get() });
     let left = || request.time_limit.is_none_or(|limit| observer.seconds() - began < limit);
     let options = RaceOptions {
-        only: request.recipe.as_ref().map(|parts| parts.iter().map(|(name, _)| name.clone()).collect()),
+        recipe: request.recipe.clone(),
         seed: request.folds.spec.seed,
         begin: &|what, k, total| {
             observer.advance(&format!("trying {what}: candidate"), k, total);
@@ -68,26 +75,33 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
             false => Watch::Continue,
         },
     };
-    let mut race = race(&rows, &folds, shared.as_ref(), &options)?;
-    if let Some(parts) = &request.recipe {
-        take_shares(&mut race, parts)?;
-    }
+    let race = race(&rows, &folds, shared.as_ref(), &options).map_err(unknown_part)?;
     let blend = BlendFile::new(&request, &input, &training, attributes, place, &race);
-    Ok(TuneResult { cost, seconds: observer.seconds() - began, blend, race, request, input })
+    let calibration = calibration(family, &input, &race, &request)?;
+    Ok(TuneResult { cost, calibration, seconds: observer.seconds() - began, blend, race, request, input })
 }
 
-/// Shares that somebody named.
-fn take_shares(race: &mut Race, parts: &[(String, f64)]) -> Result<()> {
-    let total: f64 = parts.iter().map(|(_, share)| share).sum();
-    for entry in &mut race.entries {
-        let named = parts.iter().find(|(name, _)| *name == entry.member.name);
-        entry.member.share = named.map_or(0.0, |(_, share)| share / total);
+/// A recipe that names what did not run.
+fn unknown_part(error: fedweave::Error) -> Error {
+    match error {
+        fedweave::Error::UnknownName { name } => Error::Request(format!(
+            "--recipe {name}: there is no such candidate here; fedweave fit --tune lists those that ran"
+        )),
+        other => Error::Mathematics(other),
     }
-    for (name, _) in parts {
-        let known = || race.entries.iter().map(|e| e.member.name.as_str()).collect::<Vec<_>>().join(", ");
-        require!(race.entry(name).is_some(), "--recipe {name}: did not run; what ran: {}", known());
-    }
-    Ok(())
+}
+
+/// Scores of the predictions that the winners made for rows they had not seen.
+fn calibration(family: Family, input: &Input, race: &Race, request: &TuneRequest) -> Result<Option<RunCalibration>> {
+    let Some(score) = Score::of_loss(family) else { return Ok(None) };
+    let rows = (0..input.names.len()).flat_map(|i| input.data.rows(i).map(move |r| (i, r)));
+    let scored = rows.filter(|(_, r)| !race.out_of_fold[*r].is_nan()).map(|(i, r)| {
+        let label = label_of(family, input.data.y()[r]);
+        (i, score.of(&blended(family, race.out_of_fold[r]), label, 1.0))
+    });
+    let scores = Calibration::new(input.names.len(), scored)?;
+    let how = request.folds.describe();
+    Ok(Some(RunCalibration { score, scores, how, unseen: false, scaled: false }))
 }
 
 fn time_kind(input: &Input) -> Time {
@@ -98,7 +112,7 @@ fn time_kind(input: &Input) -> Time {
 }
 
 /// Positions as features of nodes; the mean stands in where one is not known.
-fn attributes(input: &Input) -> Option<Matrix> {
+pub(crate) fn attributes(input: &Input) -> Option<Matrix> {
     let mut values = input.coordinates.as_ref()?.values.clone();
     let (rows, cols) = (values.rows(), values.cols());
     for j in 0..cols {

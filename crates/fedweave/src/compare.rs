@@ -1,5 +1,9 @@
-//! Does the network help? Local-only, one global model, networked, and networked over a shuffled graph, each tuned on
-//! validation rows and judged on test rows that nothing was chosen with.
+//! Does the network help? Local-only, one global model, networked, networked over a shuffled graph, and what statisticians
+//! would use instead.
+//!
+//! All have the same information: every method chooses what it has to choose on rows held out of the training and validation
+//! rows (one share of them, or all in turn), is then fitted to all of these, and is judged on test rows that nothing was
+//! chosen with.
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -7,16 +11,18 @@ use rayon::prelude::*;
 use crate::baseline;
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::folds::{FoldSpec, Folds};
 use crate::graph::Graph;
+use crate::learn::race::{Cost, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
 use crate::loss::{Family, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::penalty::Penalty;
 use crate::problem::Problem;
 use crate::random::{Purpose, stream};
 use crate::scaling::Scaling;
-use crate::solve::{Record, Settings, Watch};
+use crate::solve::{Record, Settings, Status, Watch, solve};
 use crate::split::{Part, Split};
-use crate::tune::{Errors, Rule, Tuning, lambda_grid, tune};
+use crate::tune::{Errors, FoldTask, Rule, lambda_grid, pooled_errors};
 
 /// What is compared: one loss, one penalty, one graph, and the grids each method may choose from.
 pub struct Comparison<'a> {
@@ -36,6 +42,12 @@ pub struct Comparison<'a> {
     pub standardize: bool,
     /// The last feature is an intercept.
     pub intercept: bool,
+    /// Folds of the training and validation rows to choose by; `None`: the validation rows.
+    pub folds: Option<FoldSpec>,
+    /// Numbers that describe nodes, for trees.
+    pub attributes: Option<&'a Matrix>,
+    /// Also the rivals.
+    pub rivals: bool,
     /// How accurately to solve.
     pub settings: Settings,
 }
@@ -51,7 +63,7 @@ pub struct Judged {
     pub ridge: f64,
     /// The chosen `lambda`, for networked methods.
     pub lambda: Option<f64>,
-    /// The models, in original features.
+    /// The models, in original features, fitted to training and validation rows.
     pub w: Matrix,
     /// The solver reached its tolerance.
     pub converged: bool,
@@ -68,7 +80,28 @@ pub struct Outcome {
     pub networked: Judged,
     /// The same graph with its nodes renamed at random: gains it shares are not due to this graph.
     pub shuffled: Judged,
+    /// What would be used instead, where it can be fitted.
+    pub rivals: Vec<Rival>,
 }
+
+/// What would be used instead.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rival {
+    /// Its name.
+    pub name: &'static str,
+    /// Errors on test rows, by node.
+    pub test: Errors,
+    /// What it chose, in words.
+    pub chosen: String,
+}
+
+/// Rivals in the order they are shown: linear ones, and boosted trees.
+const RIVALS: [(&str, Option<Linear>); 4] = [
+    ("node effects", Some(Linear::NodeEffects)),
+    ("mixed model", Some(Linear::Mixed)),
+    ("learnt coupling", Some(Linear::Learnt)),
+    ("boosted trees", None),
+];
 
 /// The rows of one part of a split, at nodes that have training rows.
 pub fn held_out(data: &Dataset, train: &Dataset, split: &Split, part: Part) -> Vec<bool> {
@@ -86,110 +119,173 @@ pub fn trial_rows(data: &Dataset, split: &Split, part: Part) -> (Dataset, Datase
     (train, held)
 }
 
-/// Models, and the `lambda` they were found with.
-struct Trained {
-    w: Matrix,
-    lambda: Option<f64>,
-    converged: bool,
-}
+/// Sees the records of several solves at a time.
+type Watcher<'a> = dyn Fn(&Record) -> Watch + Sync + 'a;
 
-/// The parts of a split, ready for training and judging.
+/// The rows of a split, ready for training and judging.
 struct Parts {
+    /// Training and validation rows.
     train: Dataset,
-    validation: Dataset,
+    /// Which of them are held out to choose.
+    folds: Folds,
     test: Dataset,
     scaling: Option<Scaling>,
 }
 
+/// What a method chose for itself.
+struct Choice {
+    error: f64,
+    ridge: f64,
+    lambda: Option<f64>,
+    converged: bool,
+}
+
 impl Comparison<'_> {
-    /// Runs all methods on one split. `watch` sees the records of the solver, of several solves at a time.
+    /// Runs all methods on one split; `groups` names the group of every row, where folds need it.
     pub fn run(
         &self,
         graph: &Graph,
         data: &Dataset,
+        groups: Option<&[u32]>,
         split: &Split,
         seed: u64,
-        watch: &(dyn Fn(&Record) -> Watch + Sync),
+        watch: &Watcher,
     ) -> Result<Outcome> {
-        let parts = self.parts(data, split);
+        let parts = self.parts(data, groups, split)?;
         let mut name: Vec<usize> = (0..graph.nodes()).collect();
         name.shuffle(&mut stream(seed, Purpose::Shuffle, 0));
-        let (local, global) = (
-            self.best(&parts, |ridge| self.local(&parts, ridge))?,
-            self.best(&parts, |ridge| self.global(&parts, ridge))?,
-        );
-        let networked = |graph: &Graph| self.best(&parts, |ridge| self.networked(graph, &parts, ridge, watch));
+        let local = |rows: &Dataset, ridge: f64| self.local(rows, ridge);
+        let global = |rows: &Dataset, ridge: f64| self.global(rows, ridge);
+        let networked = |graph: &Graph| self.networked(graph, &parts, watch);
         let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
-        Ok(Outcome { local, global, networked: networked?, shuffled: shuffled? })
+        Ok(Outcome {
+            local: self.alone(&parts, local)?,
+            global: self.alone(&parts, global)?,
+            networked: networked?,
+            shuffled: shuffled?,
+            rivals: if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() },
+        })
     }
 
-    fn local(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
-        let w = baseline::local(&LossSpec::Same(self.family), parts.train.clone(), &self.with(ridge))?;
-        Ok(Trained { w, lambda: None, converged: true })
+    fn parts(&self, data: &Dataset, groups: Option<&[u32]>, split: &Split) -> Result<Parts> {
+        let test = split.mask(Part::Test);
+        let kept: Vec<bool> = test.iter().map(|test| !test).collect();
+        let all = data.select(&kept);
+        let of_kept =
+            |mask: Vec<bool>| mask.iter().zip(&kept).filter(|(_, k)| **k).map(|(m, _)| *m).collect::<Vec<_>>();
+        let folds = match self.folds {
+            Some(spec) => {
+                let groups: Option<Vec<u32>> =
+                    groups.map(|groups| groups.iter().zip(&kept).filter(|(_, k)| **k).map(|(g, _)| *g).collect());
+                Folds::new(&all, groups.as_deref(), spec)?
+            }
+            // A node that never trains has no local model to compare with: it is judged by nobody.
+            None => {
+                let train = data.select(&split.mask(Part::Train));
+                Folds::once(&of_kept(held_out(data, &train, split, Part::Validation)))
+            }
+        };
+        let test = data.select(&held_out(data, &all, split, Part::Test));
+        let scaling = self.standardize.then(|| Scaling::of(&all, self.intercept));
+        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
+        Ok(Parts { train: scaled(all), folds, test: scaled(test), scaling })
     }
 
-    fn global(&self, parts: &Parts, ridge: f64) -> Result<Trained> {
-        let w = baseline::global(self.family, &parts.train, &self.with(ridge))?;
-        Ok(Trained { w: Matrix::from_rows(w.len(), w.repeat(parts.train.nodes())), lambda: None, converged: true })
+    fn local(&self, rows: &Dataset, ridge: f64) -> Result<Matrix> {
+        baseline::local(&LossSpec::Same(self.family), rows.clone(), &self.with(ridge))
+    }
+
+    fn global(&self, rows: &Dataset, ridge: f64) -> Result<Matrix> {
+        let w = baseline::global(self.family, rows, &self.with(ridge))?;
+        Ok(Matrix::from_rows(w.len(), w.repeat(rows.nodes())))
     }
 
     fn with(&self, ridge: f64) -> LossOptions {
         LossOptions { ridge, ..self.options }
     }
 
-    fn parts(&self, data: &Dataset, split: &Split) -> Parts {
-        let train = data.select(&split.mask(Part::Train));
-        // A node that never trains has no local model to compare with: it is judged by nobody.
-        let part = |p: Part| data.select(&held_out(data, &train, split, p));
-        let scaling = self.standardize.then(|| Scaling::of(&train, self.intercept));
-        let scaled = |d: Dataset| scaling.as_ref().map_or(d.clone(), |s| s.apply(&d));
-        let (validation, test) = (scaled(part(Part::Validation)), scaled(part(Part::Test)));
-        Parts { train: scaled(train), validation, test, scaling }
-    }
-
-    /// The plain mean of the pointwise loss, without ridge.
-    fn errors(&self, data: &Dataset, w: &Matrix) -> Result<Errors> {
-        let loss = self.family.build(data.clone(), &LossOptions::default())?;
-        Ok(Errors::of(&*loss, w))
-    }
-
-    /// Trains for every ridge, keeps the one with the smallest validation error, judges it on the test rows.
-    fn best(&self, parts: &Parts, train: impl Fn(f64) -> Result<Trained> + Sync) -> Result<Judged> {
-        let trials = self.ridges.par_iter().map(|&ridge| {
-            let trained = train(ridge)?;
-            let error = self.errors(&parts.validation, &trained.w)?.mean().unwrap_or(f64::INFINITY);
-            Ok((error, ridge, trained))
+    /// Methods that only choose a ridge.
+    fn alone(&self, parts: &Parts, models: impl Fn(&Dataset, f64) -> Result<Matrix> + Sync) -> Result<Judged> {
+        let tried = self.ridges.par_iter().map(|&ridge| {
+            let loss = LossSpec::Same(self.family);
+            let errors = pooled_errors(&parts.train, &parts.folds, &loss, |train| models(train, ridge))?;
+            let error = errors.mean().unwrap_or(f64::INFINITY);
+            Ok(Choice { error, ridge, lambda: None, converged: true })
         });
-        let trials: Vec<(f64, f64, Trained)> = trials.collect::<Result<_>>()?;
-        let best = trials.into_iter().reduce(|best, trial| if trial.0 < best.0 { trial } else { best });
-        let (validation, ridge, Trained { mut w, lambda, converged }) = best.expect("there is at least one ridge");
-        let test = self.errors(&parts.test, &w)?;
+        let choice = best(tried.collect::<Result<Vec<_>>>()?);
+        let w = models(&parts.train, choice.ridge)?;
+        self.judge(parts, w, choice)
+    }
+
+    /// The network as given, or shuffled: chooses a ridge and `lambda`.
+    fn networked(&self, graph: &Graph, parts: &Parts, watch: &Watcher) -> Result<Judged> {
+        let tried = self.ridges.par_iter().map(|&ridge| self.choose_lambda(graph, parts, ridge, watch));
+        let mut choice = best(tried.collect::<Result<Vec<_>>>()?);
+        let mut problem = self.problem(graph, parts.train.clone(), choice.ridge)?;
+        problem.set_lambda(choice.lambda.unwrap_or(0.0))?;
+        let solution = solve(&problem, &self.settings, None, &mut |record| watch(record));
+        choice.converged &= solution.status == Status::Converged;
+        self.judge(parts, solution.w, choice)
+    }
+
+    fn problem(&self, graph: &Graph, rows: Dataset, ridge: f64) -> Result<Problem> {
+        Problem::build(graph.clone(), self.family.build(rows, &self.with(ridge))?, (self.penalty)()?, 0.0)
+    }
+
+    fn choose_lambda(&self, graph: &Graph, parts: &Parts, ridge: f64, watch: &Watcher) -> Result<Choice> {
+        let grid = match self.lambdas {
+            Some(grid) => grid.to_vec(),
+            None => lambda_grid(&mut self.problem(graph, parts.train.clone(), ridge)?, &mut |r| watch(r))?,
+        };
+        let task = FoldTask {
+            problem: &|rows| self.problem(graph, rows, ridge),
+            loss: &LossSpec::Same(self.family),
+            data: &parts.train,
+            folds: std::slice::from_ref(&parts.folds),
+            settings: &self.settings,
+            watch,
+        };
+        let tuning = task.tune(&grid, self.lambdas.is_none(), self.rule)?.tuning;
+        let chosen = tuning.best();
+        let error = chosen.validation.mean().unwrap_or(f64::INFINITY);
+        Ok(Choice { error, ridge, lambda: Some(chosen.lambda), converged: chosen.converged })
+    }
+
+    fn judge(&self, parts: &Parts, mut w: Matrix, choice: Choice) -> Result<Judged> {
+        let test = match Cost::of(self.family) {
+            Some(cost) => cost.errors(&parts.test, &predict_linear(&parts.test, &w, cost)),
+            None => Errors::of(&*self.family.build(parts.test.clone(), &LossOptions::default())?, &w),
+        };
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
         }
+        let Choice { error: validation, ridge, lambda, converged } = choice;
         Ok(Judged { test, validation, ridge, lambda, w, converged })
     }
 
-    fn networked(
-        &self,
-        graph: &Graph,
-        parts: &Parts,
-        ridge: f64,
-        watch: &(dyn Fn(&Record) -> Watch + Sync),
-    ) -> Result<Trained> {
-        let loss = self.family.build(parts.train.clone(), &self.with(ridge))?;
-        let mut problem = Problem::build(graph.clone(), loss, (self.penalty)()?, 0.0)?;
-        let grid = match self.lambdas {
-            Some(grid) => grid.to_vec(),
-            None => lambda_grid(&mut problem, &mut |r| watch(r))?,
+    /// Those that know the loss; one that cannot be fitted is left out.
+    fn run_rivals(&self, graph: &Graph, parts: &Parts, seed: u64) -> Vec<Rival> {
+        let (Some(cost), true) = (Cost::of(self.family), self.intercept) else { return Vec::new() };
+        let (family, intercept, attributes) = (self.family, self.intercept, self.attributes);
+        let rows = Rows { graph, data: &parts.train, family, cost, intercept, groups: None, attributes };
+        let judged = |(name, linear): &(&'static str, Option<Linear>)| {
+            let (predictions, chosen) = match linear {
+                Some(linear) => {
+                    let fit = linear.fit(&rows, &parts.folds, &|_| Watch::Continue).ok()?;
+                    (predict_linear(&parts.test, &fit.w, cost), fit.chosen)
+                }
+                None => {
+                    let Grown { trunk, chosen, .. } = grow_trunk(&rows, &parts.folds, Sees::Node, seed)?.ok()?;
+                    (predict_trunk(&Rows { data: &parts.test, ..rows }, &trunk), chosen)
+                }
+            };
+            Some(Rival { name, test: cost.errors(&parts.test, &predictions), chosen })
         };
-        let plain = LossOptions::default();
-        let (train, validation) =
-            (self.family.build(parts.train.clone(), &plain)?, self.family.build(parts.validation.clone(), &plain)?);
-        let (open, settings) = (self.lambdas.is_none(), &self.settings);
-        let tuning: Tuning =
-            tune(&mut problem, &*train, &*validation, &grid, open, self.rule, settings, &mut |_, r| watch(r))?;
-        let best = tuning.best();
-        Ok(Trained { w: best.w.clone(), lambda: Some(best.lambda), converged: best.converged })
+        RIVALS.par_iter().filter_map(judged).collect()
     }
+}
+
+/// The choice with the smallest error, the first of equals.
+fn best(tried: Vec<Choice>) -> Choice {
+    tried.into_iter().reduce(|a, b| if b.error < a.error { b } else { a }).expect("there is at least one ridge")
 }

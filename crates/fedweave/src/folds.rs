@@ -76,6 +76,12 @@ impl Folds {
         }
     }
 
+    /// One fold, which holds out these rows.
+    pub fn once(held: &[bool]) -> Folds {
+        let block = held.iter().map(|held| if *held { 0 } else { ALWAYS_TRAINS }).collect();
+        Folds { block, count: 1, forward: false }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.block.len()

@@ -1,6 +1,8 @@
-//! What can be learnt about a problem before it is solved.
+//! What can be learnt about a problem before it is solved, and about models afterwards.
 
+pub mod conformal;
 pub mod coupling;
+pub mod drift;
 pub mod race;
 pub mod shocks;
 pub mod trunk;

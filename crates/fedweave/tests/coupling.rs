@@ -364,3 +364,19 @@ fn one_class_at_some_nodes_is_no_obstacle() {
     let w = blend.posterior(&graph, &data).unwrap().w;
     assert!(w.as_slice().iter().all(|w| w.is_finite() && w.abs() < 50.0), "{w:?}");
 }
+
+/// Learning again from the same rows changes nothing; from others, it finds what learning anew finds.
+#[test]
+fn learning_again_is_learning_anew() {
+    let (graph, data) = on_a_grid(8, 6, |i| 5 + i % 4);
+    let some = data.select(&(0..data.len()).map(|r| r % 5 != 0).collect::<Vec<_>>());
+    for structure in [Structure::Intercept, Structure::Diagonal, Structure::Full] {
+        let learnt = learn(&graph, &data, &only(structure)).unwrap().coupling;
+        let anew = learn(&graph, &some, &only(structure)).unwrap().coupling;
+        let again = learnt.relearn(&graph, &some).unwrap();
+        assert!((again.log_likelihood - anew.log_likelihood).abs() < 0.1, "{again:?} {anew:?}");
+        let (a, b) = (again.posterior(&graph, &some).unwrap().w, anew.posterior(&graph, &some).unwrap().w);
+        let size = b.max_row_norm();
+        assert!(a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 0.05 * size), "{structure:?}");
+    }
+}

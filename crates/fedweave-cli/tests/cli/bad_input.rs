@@ -544,6 +544,10 @@ fn fitted(sandbox: &Sandbox) {
     sandbox.succeed("fit nodes.csv --edges edges.csv --target y --lambda 1 --out run");
 }
 
+fn calibrated(sandbox: &Sandbox) {
+    sandbox.succeed("fit nodes.csv --edges edges.csv --target y --lambda 1 --calibrate 4 --out run");
+}
+
 fn unfinished(sandbox: &Sandbox) {
     let outcome = sandbox.run("fit nodes.csv --edges edges.csv --target y --lambda 1 --max-iterations 1 --out old");
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
@@ -611,6 +615,39 @@ fn predictions() {
             sandbox.write("run/encoding.json", "{");
         }),
         case("report of nothing", "report nowhere", &["nowhere", "holds no report"]),
+    ]);
+}
+
+#[test]
+fn intervals_and_drift() {
+    refuse(vec![
+        case("one fold", "FIT --calibrate 1", &["--calibrate 1", "2 to 1000"]),
+        case("folds of a path", "path nodes.csv --edges edges.csv --target y --calibrate 5", &["--calibrate", "fit"]),
+        case(
+            "folds of points",
+            "fit nodes.csv --edges edges.csv --drop y --loss point --lambda 1 --calibrate 2",
+            &["--calibrate", "predicts rows"],
+        ),
+        case("level 1.5", "predict run nodes.csv --interval 1.5", &["--interval 1.5", "between 0 and 1"])
+            .prepare(fitted),
+        case("nothing known", "predict run nodes.csv --interval 0.9", &["run", "--calibrate 10", "--coupling learnt"])
+            .prepare(fitted),
+        case("no run to watch", "monitor nowhere nodes.csv", &["nowhere", "not a run directory"]),
+        case("nothing to compare with", "monitor run nodes.csv", &["run has no calibration", "--calibrate 10"])
+            .prepare(fitted),
+        case("level of monitor", "monitor run nodes.csv --level 0", &["--level 0", "between 0 and 1"])
+            .prepare(calibrated),
+        case("rate of monitor", "monitor run nodes.csv --fdr 1", &["--fdr 1", "between 0 and 1"]).prepare(calibrated),
+        case("no labels", "monitor run new.csv", &["new.csv", "no labels", "`y`"])
+            .file("new.csv", "node,x1,x2\na,1,2\n")
+            .prepare(calibrated),
+        case("a node to watch", "monitor run new.csv --out seen", &["new.csv:2:", "`z`"])
+            .file("new.csv", "node,x1,x2,y\nz,1,2,3\n")
+            .prepare(calibrated),
+        case("damaged calibration", "predict run nodes.csv", &["run/calibration.json"]).prepare(|sandbox| {
+            calibrated(sandbox);
+            sandbox.write("run/calibration.json", "{");
+        }),
     ]);
 }
 

@@ -6,6 +6,7 @@ mod extremes;
 mod federation;
 mod federation_models;
 mod golden;
+mod intervals;
 mod membership;
 mod models;
 mod not_errors;

@@ -3,7 +3,7 @@
 use fedweave_report as report;
 use fedweave_report::Report;
 
-use super::{CompareResult, METHODS, Method, NETWORKED};
+use super::{CompareResult, GLOBAL, LOCAL, Method, NETWORKED};
 use crate::drawing::{blank, draw};
 use crate::wording::notices;
 
@@ -20,8 +20,8 @@ impl CompareResult {
         self.put_into(&mut page);
         let node = |i: usize| report::Node {
             validation_error: self.node_error(NETWORKED, i),
-            local_error: self.node_error(METHODS[0], i),
-            global_error: self.node_error(METHODS[1], i),
+            local_error: self.node_error(LOCAL, i),
+            global_error: self.node_error(GLOBAL, i),
             ..Default::default()
         };
         draw(&mut page, &self.input, &self.input.graph, node, |_| false);
@@ -49,9 +49,9 @@ impl CompareResult {
         let error = |method: Method| Some(self.error(method).0);
         report::Outcome {
             tolerance: self.request.solve.tolerance,
-            error_name: self.request.model.family.error_name().into(),
-            local_error: error(METHODS[0]),
-            global_error: error(METHODS[1]),
+            error_name: self.error_name().into(),
+            local_error: error(LOCAL),
+            global_error: error(GLOBAL),
             validation_error: error(NETWORKED),
             objective: f64::NAN,
             ..Default::default()
@@ -66,7 +66,7 @@ impl CompareResult {
             report::Method { name: method.name.into(), kind: method.kind, error, standard_error: Some(standard_error) }
         };
         page.comparison = Some(report::Comparison {
-            methods: METHODS.map(method).to_vec(),
+            methods: self.methods().into_iter().map(method).collect(),
             splits: self.outcomes.len(),
             nodes_gain,
             nodes_lose,

@@ -4,27 +4,31 @@ use comfy_table::{CellAlignment, Table, presets};
 use fedweave::compare::Judged;
 use serde_json::{Map, Value, json};
 
-use super::{CompareResult, METHODS, Method};
+use super::{CompareResult, LOCAL, Method};
+use crate::wording::digits;
 
 /// The one JSON object of `--json` and `summary.json`.
 pub fn summary(compared: &CompareResult) -> Value {
     let method = |method: &Method| {
         let (error, standard_error) = compared.error(*method);
         let (gain, lose) = compared.gain_and_lose(*method);
-        let chosen = |f: fn(&Judged) -> Value| compared.outcomes.iter().map(|o| f((method.of)(o))).collect::<Vec<_>>();
+        let chosen = |f: fn(&Judged) -> Value| {
+            compared.outcomes.iter().filter_map(|o| method.judged(o).map(f)).collect::<Vec<_>>()
+        };
+        let by_split: Vec<Option<f64>> = compared.outcomes.iter().map(|o| method.test(o)?.mean()).collect();
         let facts = json!({
             "test_error": error, "standard_error": standard_error, "nodes_gain": gain, "nodes_lose": lose,
             "ridge": chosen(|j| json!(j.ridge)), "lambda": chosen(|j| json!(j.lambda)),
-            "test_error_by_split": chosen(|j| json!(j.test.mean())),
+            "test_error_by_split": by_split,
         });
         (method.name.to_owned(), facts)
     };
-    let mut all: Map<String, Value> = METHODS.iter().map(method).collect();
+    let mut all: Map<String, Value> = compared.methods().iter().map(method).collect();
     all.insert("nodes".into(), json!(compared.input.names.len()));
     all.insert("edges".into(), json!(compared.input.graph.edges()));
     all.insert("splits".into(), json!(compared.outcomes.len()));
     all.insert("split".into(), json!(compared.request.held_out.describe()));
-    all.insert("error".into(), json!(compared.request.model.family.error_name()));
+    all.insert("error".into(), json!(compared.error_name()));
     all.insert("networked_beats_shuffled".into(), json!(compared.better_than_shuffled()));
     all.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     Value::Object(all)
@@ -33,13 +37,22 @@ pub fn summary(compared: &CompareResult) -> Value {
 /// A small table for people.
 pub fn text(compared: &CompareResult) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["", "test error", "std. error", "nodes better", "nodes worse"]);
-    for method in METHODS {
+    table.load_preset(presets::NOTHING).set_header([
+        "",
+        "test error",
+        "std. error",
+        "nodes better",
+        "nodes worse",
+        "hurt",
+    ]);
+    for method in compared.methods() {
         let (error, standard_error) = compared.error(method);
         let (gain, lose) = compared.gain_and_lose(method);
-        let local = method.name == METHODS[0].name;
-        let [gain, lose] = [gain, lose].map(|count| if local { String::new() } else { count.to_string() });
-        table.add_row([method.name.to_owned(), format!("{error:.4}"), format!("{standard_error:.4}"), gain, lose]);
+        let hurt = format!("{:.0} %", 100.0 * lose as f64 / (gain + lose).max(1) as f64);
+        let against = [gain.to_string(), lose.to_string(), hurt];
+        let against = against.map(|cell| if method.name == LOCAL.name { String::new() } else { cell });
+        let errors = [Some(error), Some(standard_error)].map(digits);
+        table.add_row([&[method.name.to_owned()][..], &errors, &against].concat());
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -48,7 +61,7 @@ pub fn text(compared: &CompareResult) -> String {
     format!(
         "{}, mean over nodes; {splits} split(s); better and worse than local\n{table}\n\
          the graph beats a shuffled one in {better} of {splits} split(s)\nsplit: {}",
-        compared.request.model.family.error_name(),
+        compared.error_name(),
         compared.request.held_out.describe()
     )
 }

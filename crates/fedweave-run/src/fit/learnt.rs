@@ -1,10 +1,11 @@
 //! A fit whose coupling is learnt from the rows.
 
+mod words;
+
 use fedweave::Dataset;
-use fedweave::graph::Graph;
-use fedweave::learn::coupling::{
-    Blend, CouplingOptions, Fold, Interval, Member, Posterior, blend, learn, rho_interval,
-};
+use fedweave::graph::{Graph, cut};
+use fedweave::learn::coupling::shared::learn_in_parts;
+use fedweave::learn::coupling::{Blend, CouplingOptions, Fold, Interval, Posterior, blend, rho_interval};
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::{Matrix, axpy};
 use fedweave::problem::Problem;
@@ -13,17 +14,17 @@ use fedweave::solve::Status;
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
-use serde_json::{Value, json};
 
-use super::{FitResult, Solved, finish, run_solver};
+use super::{FitResult, Solved, calibrate, finish, run_solver};
+use crate::calibration::RunCalibration;
 use crate::checks::{check, hold_out};
-use crate::error::{Result, refuse};
+use crate::error::{Result, refuse, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::request::FitRequest;
 use crate::request::coupling::StructureChoice;
 use crate::training::TrainingRows;
+use crate::up::coupling::described;
 use crate::watch::{Observer, Stage};
-use crate::wording::number;
 
 /// Folds that structures are weighed by.
 const FOLDS: usize = 5;
@@ -59,33 +60,40 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
         _ => refuse!("--coupling learnt knows the losses squared, logistic and poisson"),
     };
     check(&request.model, &input, &loss)?;
-    let held_out = held_out(&request, &input, &loss, observer)?;
+    let (held_out, calibration) = held_out(&request, &input, &loss, observer)?.unzip();
+    observer.begin(Stage::new("learning the coupling", 1e-8));
+    let (learnt, training) = match request.parts {
+        Some(parts) => in_parts(family, parts, &request, &input)?,
+        None => at_once(&request, &input)?,
+    };
+    let (problem, solved) = solve_members(&request, &input.graph, &training.scaled, &learnt.blend, observer)?;
+    let result = finish(request, input, loss, problem, training, solved);
+    Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
+}
+
+/// Learns from all rows at once.
+fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, TrainingRows)> {
     let mut model = request.model.clone();
     // What is learnt does not depend on the units of the features; the solver is better off with units of one size.
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
-    observer.begin(Stage::new("learning the coupling", 1e-8));
     let groups = input.groups.as_deref();
-    let Chosen { blend, p_value, chosen_by } = choose(&request, &input.graph, &training.scaled, groups)?;
-    let rho_interval = match blend.lead().rho > 0.0 {
-        true => Some(rho_interval(&input.graph, &training.scaled, blend.lead(), LEVEL)?),
-        false => None,
-    };
-    let posterior = blend.posterior(&input.graph, &training.scaled)?;
-    let (problem, solved) = solve_members(&request, &input.graph, &training.scaled, &blend, observer)?;
-    let learnt = LearntCoupling {
-        family,
-        mu: restored(training.scaling.as_ref(), &posterior.mu),
-        covariance: restored_covariances(training.scaling.as_ref(), &posterior),
-        noise: posterior.noise,
-        features: input.features.clone(),
-        blend,
-        p_value,
-        rho_interval,
-        chosen_by,
-    };
-    let result = finish(request, input, loss, problem, training, solved);
-    Ok(FitResult { held_out, learnt: Some(learnt), ..result })
+    let Chosen { blend, p_value, chosen_by } = choose(request, &input.graph, &training.scaled, groups)?;
+    Ok((LearntCoupling::new(blend, p_value, chosen_by, input, &training)?, training))
+}
+
+/// Learns as so many parts of a federation would.
+fn in_parts(
+    family: Family,
+    parts: usize,
+    request: &FitRequest,
+    input: &Input,
+) -> Result<(LearntCoupling, TrainingRows)> {
+    require!(family == Family::Squared, "--parts: parts of a federation learn the coupling for the squared loss only");
+    let part = cut(&input.graph, parts.min(input.names.len())).part;
+    let learnt = learn_in_parts(&input.graph, &input.data, &part, request.model.intercept())?;
+    let training = TrainingRows::scaled_by(input.data.clone(), learnt.scaling.clone());
+    Ok((described(learnt, input, &training)?, training))
 }
 
 /// The problem of the leading member, and the average of the optima of all: that of the members' problems side by side, each
@@ -130,7 +138,7 @@ fn held_out(
     input: &Input,
     loss: &LossSpec,
     observer: &dyn Observer,
-) -> Result<Option<HeldOutErrors>> {
+) -> Result<Option<(HeldOutErrors, RunCalibration)>> {
     let Some(spec) = &request.held_out.spec else { return Ok(None) };
     let split = hold_out(input, spec, "leave out --validation")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
@@ -141,9 +149,10 @@ fn held_out(
     });
     observer.begin(Stage::new("learning without held-out rows", 1e-8));
     let blend = choose(request, &input.graph, &rows.train, groups.as_deref())?.blend;
-    let models = blend.posterior(&input.graph, &rows.train)?.w;
-    let validation = Errors::of(&*rows.plain(&rows.validation)?, &models);
-    Ok(Some(rows.judge(request, split, validation)?))
+    let posterior = blend.posterior(&input.graph, &rows.train)?;
+    let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
+    let validation = Errors::of(&*rows.plain(&rows.validation)?, &posterior.w);
+    Ok(Some((rows.judge(request, split, validation)?, calibration)))
 }
 
 /// What to use, and how that was found.
@@ -166,16 +175,12 @@ fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[
         _ => Vec::new(),
     };
     let blend = blend(graph, data, &options, &folds, groups)?;
-    if blend.members[0].error.is_some() {
-        let chosen_by = match groups {
-            Some(_) => "folds that hold out the same groups at all nodes",
-            None => "folds",
-        };
-        return Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by });
-    }
-    let learnt = learn(graph, data, &options)?;
-    let p_value = (graph.edges() > 0).then_some(learnt.graph.p_value);
-    Ok(Chosen { blend: Blend::of(learnt.coupling), p_value, chosen_by: "the likelihood of all rows" })
+    let chosen_by = match (blend.members[0].error, groups) {
+        (None, _) => "the likelihood of all rows",
+        (Some(_), None) => "folds",
+        (Some(_), Some(_)) => "folds that hold out the same groups at all nodes",
+    };
+    Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by })
 }
 
 fn restored(scaling: Option<&Scaling>, w: &[f64]) -> Vec<f64> {
@@ -199,79 +204,28 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 }
 
 impl LearntCoupling {
-    /// As JSON.
-    pub(super) fn summary(&self) -> Value {
-        let c = self.blend.lead();
-        let varies = self.features.iter().zip(&c.varies).filter(|(_, varies)| **varies);
-        let member = |m: &Member| {
-            json!({
-                "weight": m.weight,
-                "structure": m.coupling.structure.name(),
-                "rho": m.coupling.rho,
-                "noise_by_node": m.coupling.node_noise.is_some(),
-                "error": m.error,
-            })
-        };
-        json!({
-            "structure": c.structure.name(),
-            "chosen_by": self.chosen_by,
-            "rho": c.rho,
-            "rho_interval": self.rho_interval.map(|i| [i.low, i.high]),
-            "graph_p_value": self.p_value,
-            "noise": (self.family == Family::Squared).then(|| c.s2.sqrt()),
-            "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
-            "mean": self.mu,
-            "log_likelihood": c.log_likelihood,
-            "members": self.blend.members.iter().map(member).collect::<Vec<_>>(),
+    /// Couplings of models in scaled features, and what follows from it with all rows in sight.
+    pub(crate) fn new(
+        blend: Blend,
+        p_value: Option<f64>,
+        chosen_by: &'static str,
+        input: &Input,
+        training: &TrainingRows,
+    ) -> Result<Self> {
+        let (graph, data) = (&input.graph, &training.scaled);
+        let lead = blend.lead();
+        let interval = (lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
+        let posterior = blend.posterior(graph, data)?;
+        Ok(LearntCoupling {
+            family: lead.family,
+            mu: restored(training.scaling.as_ref(), &posterior.mu),
+            covariance: restored_covariances(training.scaling.as_ref(), &posterior),
+            noise: posterior.noise,
+            features: input.features.clone(),
+            blend,
+            p_value,
+            rho_interval: interval,
+            chosen_by,
         })
-    }
-
-    /// What was learnt, in words.
-    pub(super) fn text(&self) -> Vec<String> {
-        let c = self.blend.lead();
-        let named = |varies: bool| {
-            let names = self.features.iter().zip(&c.varies).filter(|(_, v)| **v == varies);
-            names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let shared = match c.varies.iter().all(|v| *v) {
-            true => String::new(),
-            false => format!("; shared by all nodes: {}", named(false)),
-        };
-        let varying = if c.varies.iter().any(|v| *v) { named(true) } else { "nothing".into() };
-        let noise = match self.family {
-            Family::Squared => format!("; noise {}", number(c.s2.sqrt())),
-            _ => String::new(),
-        };
-        let mut lines = self.average();
-        let by = if lines.is_empty() { format!(", by {}", self.chosen_by) } else { String::new() };
-        let which = if lines.is_empty() { "coupling learnt" } else { "its largest part" };
-        lines.push(format!("{which} ({}{by}); varies between nodes: {varying}{shared}{noise}", c.structure.name()));
-        lines.push(match (self.rho_interval, self.p_value) {
-            (Some(i), p) => format!(
-                "  of what varies, the graph explains the share rho {:.2} ({:.0} % interval {:.2} to {:.2}){}",
-                c.rho,
-                100.0 * i.level,
-                i.low,
-                i.high,
-                p.map_or(String::new(), |p| format!("; that the graph matters: p = {p:.1e}"))
-            ),
-            (None, _) => "  the graph explains nothing beyond the common mean".into(),
-        });
-        lines
-    }
-
-    /// The members of an average.
-    fn average(&self) -> Vec<String> {
-        let members = &self.blend.members;
-        if members.len() == 1 {
-            return Vec::new();
-        }
-        let part = |m: &Member| {
-            let graph = if m.coupling.rho > 0.0 { "graph" } else { "no graph" };
-            let noise = if m.coupling.node_noise.is_some() { ", noise by node" } else { "" };
-            format!("{:.0} % {} ({graph}{noise})", 100.0 * m.weight, m.coupling.structure.name())
-        };
-        let parts: Vec<String> = members.iter().map(part).collect();
-        vec![format!("coupling learnt, averaged by {}: {}", self.chosen_by, parts.join(", "))]
     }
 }

@@ -6,6 +6,7 @@ use fedweave_report::Report;
 
 use super::FitResult;
 use super::text::end_of_tuning;
+use crate::calibration::panel;
 use crate::drawing::{blank, draw, report_status};
 use crate::error::Result;
 use crate::predictor::parameter_names;
@@ -24,6 +25,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
         notices: notices(input).into_iter().chain(fit.learnt.iter().flat_map(|learnt| learnt.text())).collect(),
         history: history(fit),
         lambda_curve: lambda_curve(fit),
+        calibration: fit.calibration.as_ref().map(panel).transpose()?,
         ..blank(&fit.request.naming, title)
     };
     let node = |i: usize| report::Node {

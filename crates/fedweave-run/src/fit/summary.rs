@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::FitResult;
 use super::text::end_of_tuning;
+use crate::calibration;
 use crate::error::Result;
 use crate::wording::{error_name, loss_name};
 
@@ -52,6 +53,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "cells_filled": notices.cells_filled,
         "hub": fit.hub,
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
+        "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
     }))
 }

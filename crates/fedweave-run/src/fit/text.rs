@@ -5,6 +5,7 @@ use std::path::Path;
 use fedweave::solve::{RoundRecord, Status};
 
 use super::FitResult;
+use crate::calibration::coverage_words;
 use crate::error::Result;
 use crate::wording::{clusters, error_name, loss_name, notices, number, shown, written};
 
@@ -33,6 +34,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     lines.push(clusters(&fit.clusters.partition.sizes()));
     lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train()?.mean())));
     lines.extend(held_out(fit));
+    lines.extend(fit.calibration.as_ref().map(coverage_words).transpose()?);
     lines.extend(liars(fit));
     if let (Some(path), true) = (path, s.status != Status::Converged && fit.traffic.is_none()) {
         let dir = path.display();

@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
-use fedweave::loss::Family;
 use fedweave::solve::{Record, Status};
 use fedweave_io::RunWriter;
 
 use super::{FitResult, report_of, summary};
 use crate::error::Result;
+use crate::intervals::Uncertainty;
 use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, COVARIANCE, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report,
-    write_summary,
+    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
 };
 
 /// Writes the run directory; returns where it is.
@@ -39,19 +38,11 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
             .map(|t| [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell));
         writer.write_csv(LAMBDA.0, &LAMBDA.1, rows)?;
     }
-    // The noise of a row is known to be normal only for the squared loss.
-    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.family == Family::Squared) {
-        let d = fit.parameters.cols();
-        let pairs = (0..d).flat_map(|j| (0..=j).map(move |k| (j, k)));
-        let header: Vec<String> = pairs.clone().map(|(j, k)| format!("c{}_{}", j + 1, k + 1)).collect();
-        let header: Vec<&str> =
-            ["node", "noise_variance"].into_iter().chain(header.iter().map(String::as_str)).collect();
-        let row = |(i, name): (usize, &String)| {
-            let numbers = pairs.clone().map(|(j, k)| learnt.covariance.row(i)[j * d + k].to_string());
-            let start = [name.clone(), learnt.noise[i].to_string()];
-            start.into_iter().chain(numbers).collect::<Vec<_>>()
-        };
-        writer.write_csv(COVARIANCE, &header, names.iter().enumerate().map(row))?;
+    if let Some(calibration) = &fit.calibration {
+        calibration.write(names, writer)?;
+    }
+    if let Some(learnt) = &fit.learnt {
+        Uncertainty::of(learnt, names).write(writer)?;
     }
     writer.write_json(ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;

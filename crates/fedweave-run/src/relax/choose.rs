@@ -4,6 +4,7 @@ use fedweave::model::Task;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
 
+use super::calibrate::scores;
 use super::{Apart, ModelRows, ModelSource, errors};
 use crate::error::Result;
 use crate::predictor::named;
@@ -16,6 +17,7 @@ pub struct Chosen {
     pub tried: Vec<(f64, Errors)>,
     local: Errors,
     best: usize,
+    scores: Vec<(usize, f64)>,
 }
 
 impl Chosen {
@@ -27,6 +29,11 @@ impl Chosen {
     /// Errors with the chosen lambda.
     pub fn networked(&self) -> &Errors {
         &self.tried[self.best].1
+    }
+
+    /// Scores of held-out rows with the chosen lambda.
+    pub(super) fn scores(&self) -> &[(usize, f64)] {
+        &self.scores
     }
 
     /// Errors of every node alone.
@@ -53,7 +60,7 @@ pub(super) fn choose(
         // Without edges there is nothing to choose.
         grid = vec![0.0];
     }
-    let mut tried = Vec::new();
+    let (mut tried, mut scored) = (Vec::new(), Vec::new());
     let mut local = None;
     for (k, &lambda) in grid.iter().enumerate() {
         observer.advance("lambda", k, grid.len());
@@ -65,9 +72,10 @@ pub(super) fn choose(
             relax.round().map_err(|e| named(e, input))?;
         }
         tried.push((lambda, errors(&relax, &held, task, input)?));
+        scored.push(scores(&relax, &held, task, input)?);
     }
     let error = |k: usize| tried[k].1.mean().filter(|e| e.is_finite()).unwrap_or(f64::INFINITY);
     let best = (1..tried.len()).fold(0, |best, k| if error(k) < error(best) { k } else { best });
     let local = local.expect("a grid is never empty");
-    Ok(Chosen { tried, local, best })
+    Ok(Chosen { tried, local, best, scores: scored.swap_remove(best) })
 }

@@ -6,13 +6,15 @@ use fedweave_report::{MethodKind, Report};
 
 use super::summary::{Gain, error_name, gains};
 use super::{RelaxResult, RelaxRound, RelaxStatus};
+use crate::calibration::panel;
 use crate::drawing::{blank, draw};
+use crate::error::Result;
 use crate::wording::notices;
 
 const SOLVER: &str = "fedrelax on predictions";
 
 /// The report of a fit.
-pub(super) fn report_of(fit: &RelaxResult) -> Report {
+pub(super) fn report_of(fit: &RelaxResult) -> Result<Report> {
     let (input, held, naming) = (&fit.input, fit.held_out.as_ref(), &fit.request.naming);
     let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
     let step = |r: &RelaxRound| report::Step {
@@ -29,6 +31,7 @@ pub(super) fn report_of(fit: &RelaxResult) -> Report {
         history: fit.history.iter().map(step).collect(),
         lambda_curve: lambda_curve(fit),
         comparison: comparison(fit),
+        calibration: fit.calibration.as_ref().map(panel).transpose()?,
         ..blank(naming, title)
     };
     let node = |i: usize| report::Node {
@@ -38,7 +41,7 @@ pub(super) fn report_of(fit: &RelaxResult) -> Report {
         ..Default::default()
     };
     draw(&mut report, input, &input.graph, node, |_| true);
-    report
+    Ok(report)
 }
 
 fn what(fit: &RelaxResult) -> report::What {

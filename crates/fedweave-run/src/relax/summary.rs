@@ -7,6 +7,8 @@ use fedweave::tune::mean_and_error;
 use serde_json::{Value, json};
 
 use super::RelaxResult;
+use crate::calibration::{self, coverage_words};
+use crate::error::Result;
 use crate::wording::{notices, number, shown, written};
 
 /// How nodes of one model class do, with the network and alone.
@@ -47,7 +49,7 @@ pub(super) fn gains(fit: &RelaxResult) -> Vec<Gain> {
 }
 
 /// The one JSON object of `--json` and `summary.json`.
-pub fn summary(fit: &RelaxResult) -> Value {
+pub fn summary(fit: &RelaxResult) -> Result<Value> {
     let (last, notices) = (fit.last(), &fit.input.notices);
     let classes: Vec<Value> = gains(fit)
         .iter()
@@ -56,7 +58,7 @@ pub fn summary(fit: &RelaxResult) -> Value {
             json!({"model": g.class, "nodes": g.nodes, "validation_error": networked, "local_error": local})
         })
         .collect();
-    json!({
+    Ok(json!({
         "status": fit.status.to_string(),
         "solver": "fedrelax on predictions",
         "task": fit.task.name(),
@@ -82,12 +84,13 @@ pub fn summary(fit: &RelaxResult) -> Value {
         "undetermined_nodes": notices.nodes_with_neither,
         "rows_dropped": notices.rows_dropped,
         "cells_filled": notices.cells_filled,
+        "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
-    })
+    }))
 }
 
 /// A few lines for people.
-pub fn text(fit: &RelaxResult, path: Option<&Path>) -> String {
+pub fn text(fit: &RelaxResult, path: Option<&Path>) -> Result<String> {
     let (n, e, d) = (fit.input.names.len(), fit.input.graph.edges(), fit.input.features.len());
     let mut lines = vec![format!("{n} nodes, {e} edges, {} rows, {d} features; {}", fit.rows_trained, fit.task.name())];
     lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
@@ -115,6 +118,7 @@ pub fn text(fit: &RelaxResult, path: Option<&Path>) -> String {
         }
         lines.push(format!("  split: {}", fit.request.held_out.describe()));
     }
+    lines.extend(fit.calibration.as_ref().map(coverage_words).transpose()?);
     lines.push(written(path, "models and a report"));
-    lines.join("\n")
+    Ok(lines.join("\n"))
 }

@@ -29,8 +29,11 @@ pub fn write_run(fit: &RelaxResult, writer: RunWriter) -> Result<PathBuf> {
         let rows = chosen.tried.iter().map(|(lambda, e)| [Some(*lambda), e.mean(), e.standard_error()].map(cell));
         writer.write_csv(LAMBDA.0, &[LAMBDA.1[0], LAMBDA.1[2], LAMBDA.1[3]], rows)?;
     }
-    write_summary(&writer, &summary(fit))?;
-    write_report(&writer, &report_of(fit))?;
+    if let Some(calibration) = &fit.calibration {
+        calibration.write(&fit.input.names, &writer)?;
+    }
+    write_summary(&writer, &summary(fit)?)?;
+    write_report(&writer, &report_of(fit)?)?;
     Ok(writer.finish()?)
 }
 

@@ -6,6 +6,7 @@ use fedweave::solve;
 use fedweave_io::InputSpec;
 
 use super::data::{input_spec, target_kind};
+use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -33,6 +34,10 @@ pub struct CompareRequest {
     pub held_out: HeldOutChoice,
     /// Number of splits.
     pub splits: usize,
+    /// Folds to choose by, instead of the rows held out to validate.
+    pub folds: Option<FoldChoice>,
+    /// Also what would be used instead.
+    pub rivals: bool,
     /// For the report.
     pub naming: Naming,
     /// Where results go.
@@ -71,6 +76,8 @@ impl CompareRequest {
         Ok(CompareRequest {
             lambda: LambdaChoice::read(reader)?,
             held_out: HeldOutChoice::read(reader, Why::Compare)?,
+            folds: reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?,
+            rivals: reader.choice("rivals", &[("all", true), ("none", false)])?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
             model,

@@ -8,7 +8,8 @@ use fedweave_io::InputSpec;
 
 use super::coupling::{CouplingChoice, StructureChoice};
 use super::data::{input_spec, target_kind};
-use super::held_out::{HeldOutChoice, Why};
+use super::folds::FoldChoice;
+use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
@@ -28,6 +29,8 @@ pub struct FitRequest {
     pub coupling: CouplingChoice,
     /// Covariances of the models that a learnt coupling has.
     pub structure: StructureChoice,
+    /// Learn the coupling as so many parts of a federation would.
+    pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -38,6 +41,10 @@ pub struct FitRequest {
     pub rounds: Option<RoundsChoice>,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// Folds to choose and to judge by, instead of one share of the rows.
+    pub folds: Option<FoldChoice>,
+    /// Folds that intervals are calibrated by.
+    pub calibrate: Option<usize>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -81,6 +88,11 @@ impl FitRequest {
         if let Some(share) = hub {
             require!(share > 0.0 && share <= 1.0, "--hub {share}: must be above 0 and at most 1");
         }
+        let parts = match (job, coupling) {
+            (Job::Fit, CouplingChoice::Learnt) => reader.count("parts"),
+            _ => None,
+        };
+        require!(parts != Some(0), "--parts 0: at least 1");
         let rounds = RoundsChoice::read(reader)?;
         let resume = reader.path("resume");
         require!(hub.is_none() || resume.is_none(), "--resume does not go with --hub");
@@ -89,9 +101,20 @@ impl FitRequest {
             "--resume does not go with --solver {}",
             reader.text("solver").unwrap_or_default()
         );
+        let folds = reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?;
+        require!(folds.is_none() || rounds.is_none(), "--folds does not go with a solver that exchanges messages");
+        require!(
+            folds.is_none() || !reader.has("validation"),
+            "give --folds (every row is held out once) or --validation (one share of them), not both"
+        );
         Ok(FitRequest {
             structure: StructureChoice::read(reader, coupling)?,
-            held_out: HeldOutChoice::read(reader, why)?,
+            held_out: match &folds {
+                Some(folds) => HeldOutChoice::in_turn(folds),
+                None => HeldOutChoice::read(reader, why)?,
+            },
+            folds,
+            calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),
@@ -99,6 +122,7 @@ impl FitRequest {
             model,
             lambda,
             coupling,
+            parts,
             hub,
             rounds,
             resume,

@@ -2,6 +2,7 @@
 
 use fedweave::split::{Share, SplitRule, SplitSpec};
 
+use super::folds::FoldChoice;
 use super::settings::Reader;
 use crate::error::{Result, refuse, require};
 
@@ -16,6 +17,8 @@ pub struct HeldOutChoice {
     pub seed: u64,
     /// Somebody asked for it; otherwise rows are held out only to choose lambda.
     pub asked: bool,
+    /// All rows are held out in turn, as this says.
+    pub in_turn: Option<String>,
 }
 
 /// Why rows are held out.
@@ -42,9 +45,9 @@ impl HeldOutChoice {
         let validation = reader.number("validation");
         let (seed, asked) = (reader.count("seed").unwrap_or(0) as u64, validation.is_some());
         if matches!(why, Why::Asked | Why::Learnt) && validation.is_none_or(|v| v == 0.0) {
-            let alone = !named && (by.is_none() || why == Why::Learnt);
+            let alone = !named && (by.is_none() || why == Why::Learnt || reader.has("calibrate"));
             require!(alone, "--split needs --validation: how many rows are to be held out?");
-            return Ok(HeldOutChoice { spec: None, by, seed, asked });
+            return Ok(HeldOutChoice { spec: None, by, seed, asked, in_turn: None });
         }
         let validation = share("--validation", validation.unwrap_or(0.2))?;
         let train = reader.number("train").map(|v| share("--train", v)).transpose()?;
@@ -52,11 +55,20 @@ impl HeldOutChoice {
         require!(train.is_none() || test.is_none(), "give --train or --test, not both: the rest follows");
         let default = (why == Why::Compare && train.is_none()).then_some(Share::Fraction(0.2));
         let spec = SplitSpec { rule, train, validation, test: test.or(default), seed, ..SplitSpec::default() };
-        Ok(HeldOutChoice { spec: Some(spec), by, seed, asked })
+        Ok(HeldOutChoice { spec: Some(spec), by, seed, asked, in_turn: None })
+    }
+
+    /// All rows, in turn.
+    pub(super) fn in_turn(folds: &FoldChoice) -> Self {
+        let (by, seed, in_turn) = (folds.by.clone(), folds.spec.seed, Some(folds.describe()));
+        HeldOutChoice { spec: None, by, seed, asked: true, in_turn }
     }
 
     /// Which rows were held out: always said, because gains depend on it.
     pub fn describe(&self) -> String {
+        if let Some(in_turn) = &self.in_turn {
+            return in_turn.clone();
+        }
         let Some(spec) = &self.spec else { return "no rows were held out".into() };
         let share = |s: Share| match s {
             Share::Rows(rows) => format!("{rows}"),
@@ -79,6 +91,14 @@ impl HeldOutChoice {
         };
         format!("{} ({how})", parts.join(", "))
     }
+}
+
+/// The number of folds that intervals are calibrated by.
+pub(super) fn calibration_folds(reader: &Reader) -> Result<Option<usize>> {
+    let folds = reader.count("calibrate");
+    let told = folds.unwrap_or_default();
+    require!(folds.is_none_or(|k| (2..=1000).contains(&k)), "--calibrate {told}: give 2 to 1000 folds, e.g. 10");
+    Ok(folds)
 }
 
 /// Below 1 a share of the rows, from 1 on a number of rows.

@@ -9,7 +9,7 @@ use fedweave::solve::Order;
 use fedweave_io::{InputSpec, TargetKind};
 
 use super::data::input_spec;
-use super::held_out::{HeldOutChoice, Why};
+use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::{Job, Key};
 use super::lambda::LambdaChoice;
 use super::settings::{Reader, Settings};
@@ -48,6 +48,8 @@ pub struct RelaxRequest {
     pub strict: bool,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// Folds that intervals are calibrated by.
+    pub calibrate: Option<usize>,
     /// For the report.
     pub naming: Naming,
     /// Where results go.
@@ -123,6 +125,7 @@ impl RelaxRequest {
             },
             public: public(reader)?,
             held_out: HeldOutChoice::read(reader, why)?,
+            calibrate: calibration_folds(reader)?,
             track: true,
             time_limit: None,
             standardize: reader.flag("standardize"),

@@ -5,11 +5,13 @@ use fedweave_report as report;
 use fedweave_report::{MethodKind, Report};
 
 use super::TuneResult;
+use crate::calibration::panel;
 use crate::drawing::{blank, draw};
+use crate::error::Result;
 use crate::wording::notices;
 
 /// The report of a race.
-pub(super) fn report_of(tuned: &TuneResult) -> Report {
+pub(super) fn report_of(tuned: &TuneResult) -> Result<Report> {
     let (input, race, naming) = (&tuned.input, &tuned.race, &tuned.request.naming);
     let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
     let mut page = Report {
@@ -17,6 +19,7 @@ pub(super) fn report_of(tuned: &TuneResult) -> Report {
         outcome: outcome(tuned),
         notices: notices(input).into_iter().chain([tuned.why(), tuned.command()]).collect(),
         comparison: Some(comparison(tuned)),
+        calibration: tuned.calibration.as_ref().map(panel).transpose()?,
         ..blank(naming, title)
     };
     let of = |name: &str, i: usize| race.entry(name).and_then(|e| e.errors.by_node[i]);
@@ -27,7 +30,7 @@ pub(super) fn report_of(tuned: &TuneResult) -> Report {
         ..Default::default()
     };
     draw(&mut page, input, &input.graph, node, |_| true);
-    page
+    Ok(page)
 }
 
 fn what(tuned: &TuneResult) -> report::What {

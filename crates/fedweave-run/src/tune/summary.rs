@@ -7,10 +7,13 @@ use fedweave::learn::race::Entry;
 use serde_json::{Value, json};
 
 use super::TuneResult;
+use crate::calibration;
+use crate::calibration::coverage_words;
+use crate::error::Result;
 use crate::wording::{digits, notices, written};
 
 /// The one JSON object of `--json` and `summary.json`.
-pub fn summary(tuned: &TuneResult) -> Value {
+pub fn summary(tuned: &TuneResult) -> Result<Value> {
     let (race, input) = (&tuned.race, &tuned.input);
     let entry = |entry: &Entry| {
         json!({
@@ -18,7 +21,7 @@ pub fn summary(tuned: &TuneResult) -> Value {
             "share": entry.member.share, "chosen": entry.chosen,
         })
     };
-    json!({
+    Ok(json!({
         "status": if race.stopped { "stopped" } else { "done" },
         "solver": "race",
         "recipe": tuned.recipe(),
@@ -36,18 +39,20 @@ pub fn summary(tuned: &TuneResult) -> Value {
         "failed": race.failed.iter().map(|(name, why)| json!({"name": name, "why": why})).collect::<Vec<_>>(),
         "split": tuned.request.folds.describe(),
         "seconds": tuned.seconds,
+        "calibration": tuned.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
-    })
+    }))
 }
 
 /// A few lines for people.
-pub fn text(tuned: &TuneResult, path: Option<&Path>) -> String {
+pub fn text(tuned: &TuneResult, path: Option<&Path>) -> Result<String> {
     let (input, race) = (&tuned.input, &tuned.race);
     let (n, e, rows) = (input.names.len(), input.graph.edges(), input.data.len());
     let mut lines = vec![format!("{n} nodes, {e} edges, {rows} rows; {} of rows not trained with:", tuned.cost.name())];
     lines.extend(notices(input).iter().map(|notice| format!("note: {notice}")));
     lines.push(table(tuned).to_string());
     lines.push(tuned.why());
+    lines.extend(tuned.calibration.as_ref().map(coverage_words).transpose()?);
     for (name, why) in &race.failed {
         lines.push(format!("{name} could not be tried: {why}"));
     }
@@ -57,7 +62,7 @@ pub fn text(tuned: &TuneResult, path: Option<&Path>) -> String {
     lines.push(format!("split: {}", tuned.request.folds.describe()));
     lines.push(format!("the same without a race: {}", tuned.command()));
     lines.push(written(path, "predictors and a report"));
-    lines.join("\n")
+    Ok(lines.join("\n"))
 }
 
 fn table(tuned: &TuneResult) -> Table {
@@ -117,7 +122,12 @@ impl TuneResult {
             [one] => format!("{one} predicts rows it was not trained with best"),
             _ => {
                 let less = 1.0 - race.errors.mean().unwrap_or(f64::NAN) / best.error();
-                format!("{} together have an error {:.1} % below that of {} alone", names.join(" and "), 100.0 * less, best.member.name)
+                format!(
+                    "{} together have an error {:.1} % below that of {} alone",
+                    names.join(" and "),
+                    100.0 * less,
+                    best.member.name
+                )
             }
         };
         if let Some((mean, error)) = self.local().and_then(|local| race.errors.minus(&local.errors)) {

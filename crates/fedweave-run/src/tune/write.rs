@@ -30,7 +30,10 @@ pub fn write_run(tuned: &TuneResult, writer: RunWriter) -> Result<PathBuf> {
     };
     let header = ["node", ERROR_COLUMNS[0], ERROR_COLUMNS[2], ERROR_COLUMNS[3]];
     writer.write_csv(ERRORS, &header, input.names.iter().enumerate().map(node))?;
-    write_summary(&writer, &summary(tuned))?;
-    write_report(&writer, &report_of(tuned))?;
+    if let Some(calibration) = &tuned.calibration {
+        calibration.write(&input.names, &writer)?;
+    }
+    write_summary(&writer, &summary(tuned)?)?;
+    write_report(&writer, &report_of(tuned)?)?;
     Ok(writer.finish()?)
 }

@@ -26,7 +26,9 @@ mod noise;
 mod posterior;
 mod problem;
 mod regions;
+mod relearn;
 mod rows;
+pub mod shared;
 mod stack;
 mod structure;
 mod system;
@@ -46,10 +48,12 @@ use rows::ModeRows;
 
 pub use blend::{Blend, Member, blend};
 pub use choose::{Candidate, Learnt, learn};
+pub(crate) use evidence::erfc;
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
 pub use folds::{Fold, FoldScore, Judge, choose_on_folds, score_on_folds};
 pub use likelihood::Likelihood;
 pub use noise::Noise;
+pub(crate) use noise::ln_gamma;
 pub use posterior::Posterior;
 pub use structure::Structure;
 

@@ -6,8 +6,9 @@
 //! | `learnt` | linear models whose coupling is learnt from the rows |
 //! | `squared ...`, `norm2 ...` | linear models with one strength of the coupling; the best of many, by successive halving |
 //! | `trunk` | boosted trees on the rows of all nodes, with the node as a category and its attributes as features |
-//! | `trunk+leaves`, `trunk+features` | coupled linear models of the nodes on the score of the trunk |
-//! | `leaves+trunk` | trees for what coupled linear models leave |
+//! | `common` | the same without the node: what all have in common |
+//! | `common+leaves`, `common+features` | coupled linear models of the nodes on the score of the common trees |
+//! | `leaves+trunk`, `leaves+common` | trees for what coupled linear models leave |
 //! | `...+shocks` | any of them, and what nodes share at a time |
 //!
 //! Every candidate predicts every row once without having seen it. Shares are found on these predictions ([`blend`]); candidates
@@ -22,31 +23,26 @@ mod layered;
 mod linear;
 mod member;
 mod rows;
+mod runner;
+mod shares;
+#[cfg(test)]
+mod tests;
 
 pub use cost::Cost;
 pub use entry::Entry;
-pub use layered::Shared;
-pub use linear::{Given, GivenPenalty, Linear};
+pub use layered::{Grown, Sees, Shared, grow_trunk, predict_trunk};
+pub use linear::{Given, GivenPenalty, Linear, LinearFit, predict_linear};
 pub use member::{LeafInput, Leaves, Member, MemberShocks, described};
 pub use rows::{Rows, Watcher};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folds::Folds;
-use crate::learn::trunk::TrunkLoss;
 use crate::tune::Errors;
-use blend::{Judged, mixed};
-
-/// Predictors with a smaller share are dropped.
-const SHARE_MIN: f64 = 0.05;
-/// A mixture has to be better than its best member by this share of the error.
-const WORTH: f64 = 0.002;
-/// How many of the best candidates without shocks are tried with them.
-const SHOCKED: usize = 3;
 
 /// What takes part, and who is told.
 pub struct RaceOptions<'a> {
-    /// Names of the candidates; `None`: all.
-    pub only: Option<Vec<String>>,
+    /// Names of the winners and their shares, if they are known already; `None`: all candidates run.
+    pub recipe: Option<Vec<(String, f64)>>,
     /// Seed of everything random.
     pub seed: u64,
     /// Is told which candidate of how many begins; returns false to stop the race there.
@@ -54,6 +50,9 @@ pub struct RaceOptions<'a> {
     /// Sees what solvers do.
     pub watch: &'a Watcher<'a>,
 }
+
+/// The name of a candidate that could not be fitted, and why.
+pub type Failure = (String, String);
 
 /// A race that was run.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +63,8 @@ pub struct Race {
     pub out_of_fold: Vec<f64>,
     /// Errors of that, by node.
     pub errors: Errors,
-    /// Candidates that failed, and why.
-    pub failed: Vec<(String, String)>,
+    /// Candidates that failed.
+    pub failed: Vec<Failure>,
     /// True if the race was stopped before all candidates had run.
     pub stopped: bool,
 }
@@ -82,184 +81,8 @@ impl Race {
     }
 }
 
-/// Candidates in the order in which they run: what is most likely to win first, in case the race is stopped.
-const STAGES: [&str; 10] = [
-    "learnt",
-    "trunk",
-    "trunk+leaves",
-    "trunk+features",
-    "leaves+trunk",
-    "local",
-    "pooled",
-    "node-effects",
-    "mixed",
-    "given",
-];
-
 /// Runs the race.
 pub fn race(rows: &Rows, folds: &Folds, shared: Option<&Shared>, options: &RaceOptions) -> Result<Race> {
-    let mut runner = Runner { rows, folds, options, entries: Vec::new(), failed: Vec::new(), learnt: None, grown: None };
-    let stages: Vec<&str> = STAGES.into_iter().filter(|stage| runner.takes_part(stage)).collect();
-    let total = stages.len() + usize::from(shared.is_some());
-    let mut stopped = false;
-    for (k, stage) in stages.into_iter().enumerate() {
-        stopped = !(options.begin)(stage, k, total);
-        if stopped {
-            break;
-        }
-        runner.stage(stage);
-    }
-    if let (Some(shared), false) = (shared, stopped) {
-        stopped = !(options.begin)("shocks", total - 1, total);
-        runner.shocks(shared);
-    }
-    let Runner { entries, failed, .. } = runner;
-    finish(rows, entries, failed, stopped)
-}
-
-struct Runner<'a> {
-    rows: &'a Rows<'a>,
-    folds: &'a Folds,
-    options: &'a RaceOptions<'a>,
-    entries: Vec<Entry>,
-    failed: Vec<(String, String)>,
-    learnt: Option<linear::LinearFit>,
-    grown: Option<layered::Grown>,
-}
-
-impl Runner<'_> {
-    /// True if anything that was asked for is, or needs, this stage.
-    fn takes_part(&self, stage: &str) -> bool {
-        let possible = match stage {
-            "learnt" | "mixed" | "node-effects" => {
-                self.rows.intercept && TrunkLoss::of(self.rows.family).is_some()
-            }
-            "trunk" | "trunk+leaves" => TrunkLoss::of(self.rows.family).is_some(),
-            "trunk+features" => self.rows.intercept && TrunkLoss::of(self.rows.family).is_some(),
-            "leaves+trunk" => self.rows.intercept && self.rows.cost == Cost::Squared,
-            "given" => self.rows.graph.edges() > 0,
-            _ => true,
-        };
-        let needed = |name: &String| {
-            let base = name.strip_suffix("+shocks").unwrap_or(name);
-            let given = base.starts_with("squared") || base.starts_with("norm2");
-            base == stage
-                || (stage == "given" && given)
-                || (stage == "trunk" && base.starts_with("trunk+"))
-                || (stage == "learnt" && base == "leaves+trunk")
-        };
-        possible && self.options.only.as_ref().is_none_or(|only| only.iter().any(needed))
-    }
-
-    fn is_wanted(&self, name: &str) -> bool {
-        self.options.only.as_ref().is_none_or(|only| only.iter().any(|wanted| wanted == name))
-    }
-
-    /// Runs a candidate; one that fails is set aside with its reason.
-    fn stage(&mut self, stage: &str) {
-        match self.run(stage) {
-            Ok(Some(entry)) => self.entries.push(entry),
-            Ok(None) => {}
-            Err(error) => self.failed.push((stage.to_owned(), error.to_string())),
-        }
-    }
-
-    fn run(&mut self, stage: &str) -> Result<Option<Entry>> {
-        let (rows, folds, watch, seed) = (self.rows, self.folds, self.options.watch, self.options.seed);
-        let linear = |linear: Linear| linear.fit(rows, folds, watch);
-        Ok(Some(match stage {
-            "learnt" => {
-                let entry = linear_entry(rows, folds, "learnt", self.learnt.insert(linear(Linear::Learnt)?));
-                return Ok(self.is_wanted("learnt").then_some(entry));
-            }
-            "trunk" => {
-                let Some(loss) = TrunkLoss::of(rows.family) else { return Ok(None) };
-                let grown = layered::grow(rows, folds, loss, rows.data.y(), seed)?;
-                let entry = layered::trunk_entry(rows, self.grown.insert(grown));
-                return Ok(self.is_wanted("trunk").then_some(entry));
-            }
-            "trunk+leaves" | "trunk+features" => {
-                let Some(grown) = &self.grown else { return Ok(None) };
-                let input = if stage == "trunk+leaves" { LeafInput::Trunk } else { LeafInput::Both };
-                layered::trunk_leaves(rows, folds, grown, input, watch)?
-            }
-            "leaves+trunk" => {
-                let Some(learnt) = &self.learnt else { return Ok(None) };
-                layered::leaves_trunk(rows, folds, learnt, seed)?
-            }
-            "given" => {
-                let (given, fit) = halving::best_given(rows, folds, &Given::all(rows.family), watch)?;
-                linear_entry(rows, folds, &given.to_string(), &fit)
-            }
-            "local" => linear_entry(rows, folds, stage, &linear(Linear::Local)?),
-            "pooled" => linear_entry(rows, folds, stage, &linear(Linear::Pooled)?),
-            "node-effects" => linear_entry(rows, folds, stage, &linear(Linear::NodeEffects)?),
-            _ => linear_entry(rows, folds, stage, &linear(Linear::Mixed)?),
-        }))
-    }
-
-    /// The best candidates once more, with shocks.
-    fn shocks(&mut self, shared: &Shared) {
-        if self.rows.cost != Cost::Squared {
-            return;
-        }
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_by(|a, b| self.entries[*a].error().total_cmp(&self.entries[*b].error()));
-        let tried = order.iter().enumerate().filter(|(place, k)| {
-            *place < SHOCKED || self.entries[**k].member.name == "learnt"
-        });
-        for k in tried.map(|(_, k)| *k).collect::<Vec<_>>() {
-            let base = self.entries[k].clone();
-            match layered::shocked(self.rows, self.folds, shared, &base) {
-                Ok(entry) => self.entries.extend(entry),
-                Err(error) => self.failed.push((format!("{}+shocks", base.member.name), error.to_string())),
-            }
-        }
-    }
-}
-
-fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &linear::LinearFit) -> Entry {
-    let out_of_fold = fit.out_of_fold(rows.data, folds, rows.cost);
-    let leaves = Leaves::new(LeafInput::Features, &fit.w, rows.data.nodes());
-    Entry::new(rows, Member { leaves: Some(leaves), ..Member::new(name) }, out_of_fold, fit.chosen.clone())
-}
-
-/// Shares of what ran, best first.
-fn finish(rows: &Rows, mut entries: Vec<Entry>, failed: Vec<(String, String)>, stopped: bool) -> Result<Race> {
-    entries.retain(|entry| entry.error().is_finite());
-    entries.sort_by(|a, b| a.error().total_cmp(&b.error()));
-    let Some(best) = entries.first() else {
-        return Err(Error::Method { method: "race", needs: "at least one candidate that can be fitted" });
-    };
-    let weight = rows.node_weights(&best.out_of_fold);
-    let shares = shares(rows, &entries, &weight);
-    entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
-    let predictions: Vec<&[f64]> = entries.iter().map(|entry| entry.out_of_fold.as_slice()).collect();
-    let out_of_fold = mixed(&predictions, &shares, rows.data.len());
-    let errors = rows.cost.errors(rows.data, &out_of_fold);
-    Ok(Race { out_of_fold, errors, entries, failed, stopped })
-}
-
-/// The best shares without small ones; all to the first where that is nearly as good.
-fn shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
-    let judged = Judged { cost: rows.cost, y: rows.data.y(), weight };
-    let mut kept: Vec<usize> = (0..entries.len()).collect();
-    let found = loop {
-        let predictions: Vec<&[f64]> = kept.iter().map(|&k| entries[k].out_of_fold.as_slice()).collect();
-        let found = judged.shares(&predictions);
-        let smallest = (0..kept.len()).min_by(|a, b| found[*a].total_cmp(&found[*b])).unwrap_or(0);
-        if kept.len() == 1 || found[smallest] >= SHARE_MIN {
-            break found;
-        }
-        // One at a time: the shares of those that are alike depend on each other.
-        kept.remove(smallest);
-    };
-    let mut shares = vec![0.0; entries.len()];
-    kept.iter().zip(found).for_each(|(&k, share)| shares[k] = share);
-    let predictions: Vec<&[f64]> = entries.iter().map(|entry| entry.out_of_fold.as_slice()).collect();
-    let together = rows.error(&mixed(&predictions, &shares, rows.data.len()));
-    if together > (1.0 - WORTH) * entries[0].error() {
-        shares = (0..entries.len()).map(|k| if k == 0 { 1.0 } else { 0.0 }).collect();
-    }
-    shares
+    let (entries, failed, stopped) = runner::run(rows, folds, shared, options);
+    shares::finish(rows, entries, failed, stopped, options.recipe.as_deref())
 }

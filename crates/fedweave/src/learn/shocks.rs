@@ -9,32 +9,39 @@
 //! time; the shock of a row then follows from the residuals observed around it in place and time (kriging). This fills gaps and
 //! predicts rows whose neighbours were observed; far from every observation the shock is predicted as zero.
 //!
-//! Residuals must come from rows that the predictor was not fitted to (out of fold), with folds that imitate the rows to be
-//! predicted: residuals of fitted rows are too small and too little alike.
+//! A predictor that is fitted to a row has already taken some of its shock, so residuals of fitted rows are small, and those of
+//! rows held out are not what is at hand when new rows are predicted. [`Shocks::learn_on_folds`] learns how residuals of rows held
+//! out follow from those that the model of their fold leaves at the rows it was fitted to, which is what prediction does
+//! with the model of all rows. [`Shocks::learn`] needs no more than out-of-fold residuals; it serves where a predictor has many
+//! rows for each of its parameters.
 //!
-//! All numbers are found by the likelihood of every residual given its nearest predecessors in a random order (Vecchia's
-//! approximation, exact where few rows share a time and times are independent), with exact gradients.
+//! All numbers are found by the likelihood of every residual given those that tell most about it (Vecchia's approximation), with
+//! exact gradients. With [`Shocks::learn`], where rows follow a random order, it is the likelihood of all residuals where few rows
+//! share a time and times are independent.
 
 mod index;
 mod kernel;
 mod learn;
 mod observed;
+mod panels;
 mod patch;
+mod residuals;
 mod space;
 #[cfg(test)]
 mod tests;
-
-use std::fmt;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Graph;
 use crate::matrix::Matrix;
 
 use kernel::{AT_ONCE, COMMON, Kernel, NEARBY, OWN, PARTS};
+use panels::Panels;
 
 pub use observed::{Observed, Shock};
+pub use residuals::{FoldResiduals, Residuals};
 
 /// What says which nodes are close.
 #[derive(Debug, Clone, Copy)]
@@ -65,43 +72,6 @@ pub enum Time {
     Numbers,
     /// Codes of times, or of any other group that nodes share: different ones have nothing in common.
     Labels,
-}
-
-/// What rows were observed beyond what the models predict, one entry per row.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Residuals {
-    /// Node of every row.
-    pub node: Vec<u32>,
-    /// Time of every row.
-    pub time: Vec<f64>,
-    /// Label less prediction.
-    pub value: Vec<f64>,
-}
-
-impl Residuals {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.value.len()
-    }
-
-    /// True without rows.
-    pub fn is_empty(&self) -> bool {
-        self.value.is_empty()
-    }
-
-    fn check(&self) -> Result<()> {
-        for (what, found) in [("nodes of the residuals", self.node.len()), ("times of the residuals", self.time.len())] {
-            if found != self.len() {
-                return Err(Error::Size { what, expected: self.len(), found });
-            }
-        }
-        for (what, numbers) in [("time", &self.time), ("residual", &self.value)] {
-            if let Some(row) = numbers.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NotFinite { row, what: what.into() });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// How to learn.
@@ -165,15 +135,42 @@ pub struct Shocks {
 
 impl Shocks {
     /// Learns from out-of-fold residuals. If shocks do not explain them better than chance would, there are none.
+    ///
+    /// Where a predictor has few rows for its many parameters, [`Shocks::learn_on_folds`] is the better choice: it allows for
+    /// what the predictor has already taken from the rows around the one to be predicted.
     pub fn learn(residuals: &Residuals, geometry: &Geometry, options: &ShocksOptions) -> Result<Shocks> {
         residuals.check()?;
-        learn::learn(residuals, geometry, options)
+        learn::learn(Panels::in_random_order(residuals, options.time), geometry, options)
     }
 
-    /// Prepares predictions from the residuals that are observed.
+    /// Learns how residuals of rows held out follow from those that the model of their fold has at the rows it was fitted to:
+    /// what is done when new rows are predicted from the residuals of all rows.
+    pub fn learn_on_folds(folds: &[FoldResiduals], geometry: &Geometry, options: &ShocksOptions) -> Result<Shocks> {
+        folds.iter().try_for_each(FoldResiduals::check)?;
+        learn::learn(Panels::of_folds(folds, options.time), geometry, options)
+    }
+
+    /// Prepares predictions from observed residuals: what the predictor leaves of the rows it was fitted to (after
+    /// [`Shocks::learn_on_folds`]; after [`Shocks::learn`] their out-of-fold residuals), and of new rows that are known.
     pub fn observe(&self, observed: &Residuals, geometry: &Geometry) -> Result<Observed> {
         observed.check()?;
         Observed::new(self, observed, geometry)
+    }
+
+    /// The shocks of the rows held out of every fold, predicted from the rows that its model was fitted to; zero, with all
+    /// their variance, for rows that were never held out.
+    pub fn held_out(&self, folds: &[FoldResiduals], geometry: &Geometry) -> Result<Vec<Shock>> {
+        let rows = folds.iter().map(|fold| fold.held_out.len()).max().unwrap_or(0);
+        let mut shocks = vec![Shock { mean: 0.0, variance: self.su2() }; rows];
+        for fold in folds {
+            fold.check()?;
+            let observed = self.observe(&fold.part(false), geometry)?;
+            let held_out = fold.part(true);
+            let places = (0..).zip(&fold.held_out).filter(|(_, out)| **out).map(|(row, _): (usize, _)| row);
+            let found = observed.predict_rows(&held_out.node, &held_out.time)?;
+            places.zip(found).for_each(|(row, shock)| shocks[row] = shock);
+        }
+        Ok(shocks)
     }
 
     /// Total variance of the shocks.
@@ -212,29 +209,5 @@ impl Shocks {
             Some(Reach::Kappa(kappa)) => kappa,
             _ => 1.0,
         }
-    }
-}
-
-impl fmt::Display for Shocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_none() {
-            return write!(f, "no shared shocks: rows are alone with their errors (variance {:.4})", self.s2);
-        }
-        let all = self.su2() + self.s2;
-        write!(f, "shared shocks explain {:.0} % of the variance of the residuals:", 100.0 * self.su2() / all)?;
-        let named = [("all nodes share", self.common), ("close nodes share", self.nearby), ("nodes have alone", self.own)];
-        for (k, (who, part)) in named.into_iter().filter_map(|(who, part)| Some((who, part?))).enumerate() {
-            let comma = if k > 0 { "," } else { "" };
-            write!(f, "{comma} {who} {:.0} %", 100.0 * part.variance / all)?;
-            match (who, self.reach) {
-                ("close nodes share", Some(Reach::Length(length))) => write!(f, " (reach {length:.4})")?,
-                ("close nodes share", Some(Reach::Kappa(kappa))) => write!(f, " (kappa {kappa:.3})")?,
-                _ => {}
-            }
-            if let Some(time) = part.lasts {
-                write!(f, " fading over {time:.3} in time")?;
-            }
-        }
-        write!(f, "; likelihood ratio {:.1} with {} parameters", self.statistic(), self.parameters)
     }
 }

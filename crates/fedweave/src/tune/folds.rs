@@ -6,7 +6,7 @@ use super::{Errors, Rule, Tried, Tuning, choose, next_decade, tune_rows};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::loss::LossSpec;
+use crate::loss::{LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::solve::{Record, Settings, Watch};
@@ -90,6 +90,24 @@ impl FoldTask<'_> {
         };
         (0..paths[0].len()).map(of).collect()
     }
+}
+
+/// Errors of every node over all rows that are held out, by models of the rows that the folds train with.
+pub fn pooled_errors(
+    data: &Dataset,
+    folds: &Folds,
+    loss: &LossSpec,
+    models: impl Fn(&Dataset) -> Result<Matrix> + Sync,
+) -> Result<Errors> {
+    let judged = |k: usize| {
+        let held = data.select(&folds.validation(k));
+        let w = models(&data.select(&folds.train(k)))?;
+        let errors = Errors::of(&*loss.build(held.clone(), &LossOptions::default())?, &w);
+        Ok((held, errors))
+    };
+    let judged: Vec<(Dataset, Errors)> = (0..folds.count()).into_par_iter().map(judged).collect::<Result<_>>()?;
+    let (held, errors): (Vec<Dataset>, Vec<Errors>) = judged.into_iter().unzip();
+    Ok(mean_errors(&held, |fold| &errors[fold]))
 }
 
 /// Errors of every node over several sets of rows, each row counting the same.

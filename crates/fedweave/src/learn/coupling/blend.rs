@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::choose::{ROUGH, UNSOLVED, coupling, fit_all, learn, noise_of, refine, refine_to, usable};
+use super::choose::{ROUGH, UNSOLVED, coupling, fit_all, learn, noise_of, refine, refine_to, told};
 use super::evidence::GraphTest;
 use super::fit::Fit;
 use super::folds::{Fold, fold_models, rho_of, worth_scoring};
@@ -69,7 +69,9 @@ pub fn blend(
         }
     }
     if folds.len() < 2 || is_large(graph, data.dim()) {
-        return Ok(Blend::of(learn(graph, data, options)?.coupling));
+        let learnt = learn(graph, data, options)?;
+        let test = (graph.edges() > 0).then_some(learnt.graph);
+        return Ok(Blend { graph: test, ..Blend::of(learnt.coupling) });
     }
     let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let candidates = candidates(&prepared, data, options)?;
@@ -112,7 +114,7 @@ fn graph_test(
 /// Every structure with and without the graph; the diagonal one also with noise of its own at every node.
 fn candidates(prepared: &Prepared, data: &Dataset, options: &CouplingOptions) -> Result<Vec<Candidate>> {
     let task = prepared.task(options.likelihood, options.prior);
-    let structures = usable(&options.structures, data, options.intercept)?;
+    let structures = told(&options.structures, data, options.intercept)?;
     let pairs = fit_all(&task, &structures, options.rho).into_iter().flatten();
     let fits: Vec<Fit> = pairs.flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let by_node = CouplingOptions { noise: Noise::ByNode, ..options.clone() };

@@ -139,7 +139,7 @@ pub fn chi_squared_quantile(level: f64) -> f64 {
 }
 
 /// `erfc(x)` for `x >= 0`: a series near zero, a continued fraction beyond.
-fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc(x: f64) -> f64 {
     let normal = 2.0 / std::f64::consts::PI.sqrt();
     if x < 2.0 {
         let (mut term, mut sum) = (x, x);

@@ -61,7 +61,7 @@ fn log_ratio(e: f64, m: f64, nu: f64) -> f64 {
 }
 
 /// `log Gamma(x)` for `x > 0`: Stirling's series after a few steps of the recursion.
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 10.0 {
         shift += x.ln();

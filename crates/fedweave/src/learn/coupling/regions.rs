@@ -97,7 +97,7 @@ fn finish(
 }
 
 /// What was learnt, as a fit for other rows and another graph.
-fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
+pub fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
     let (root, kappa) = from.relative_root(&to.moments, &to.network)?;
     Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN, memory: Memory::new() })
 }
@@ -121,7 +121,8 @@ fn sample(part: &[usize], wanted: usize, data: &Dataset) -> Vec<usize> {
     }
 }
 
-fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
+/// The graph between some nodes.
+pub(super) fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
     let mut place = vec![usize::MAX; graph.nodes()];
     nodes.iter().enumerate().for_each(|(k, i)| place[*i] = k);
     let edges = (0..graph.edges()).map(|e| (graph.nodes_of(e), graph.weight(e)));
@@ -130,7 +131,8 @@ fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
     Graph::new(nodes.len(), &kept).expect("some nodes of a graph make a graph")
 }
 
-fn restricted_rows(data: &Dataset, nodes: &[usize]) -> Result<Dataset> {
+/// The rows of some nodes.
+pub(super) fn restricted_rows(data: &Dataset, nodes: &[usize]) -> Result<Dataset> {
     let mut offsets = vec![0];
     nodes.iter().for_each(|i| offsets.push(offsets[offsets.len() - 1] + data.rows(*i).len()));
     let x = nodes.iter().flat_map(|i| data.features(*i)).copied().collect();

@@ -11,7 +11,7 @@ use super::cost::Cost;
 
 /// Steps at most.
 const STEPS: usize = 500;
-/// What a step must promise, relative to the cost.
+/// A bound on what all further steps together can gain, relative to the cost.
 const PROMISE: f64 = 1e-7;
 /// Halvings of a step.
 const HALVINGS: usize = 40;
@@ -50,7 +50,8 @@ impl Judged<'_> {
             let to = (0..k).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(0);
             let from = (0..k).filter(|j| shares[*j] > 0.0).max_by(|a, b| slopes[*a].total_cmp(&slopes[*b]));
             let from = from.unwrap_or(0);
-            if shares[from] * (slopes[from] - slopes[to]) <= PROMISE * self.cost(&p).abs() {
+            let mean: f64 = shares.iter().zip(&slopes).map(|(share, slope)| share * slope).sum();
+            if mean - slopes[to] <= PROMISE * self.cost(&p).abs() {
                 break;
             }
             let step = self.step(&p, predictors[to], predictors[from], shares[from]);
@@ -121,8 +122,9 @@ mod tests {
     fn no_other_shares_cost_less() {
         let rows = 400;
         let y: Vec<f64> = normal(3, rows).iter().map(|v| v.exp().round()).collect();
-        let predictors: Vec<Vec<f64>> =
-            (4..8).map(|s| normal(s, rows).iter().zip(&y).map(|(v, y)| (0.4 * v).exp() * (0.3 + 0.7 * y)).collect()).collect();
+        let predictors: Vec<Vec<f64>> = (4..8)
+            .map(|s| normal(s, rows).iter().zip(&y).map(|(v, y)| (0.4 * v).exp() * (0.3 + 0.7 * y)).collect())
+            .collect();
         let predictors: Vec<&[f64]> = predictors.iter().map(Vec::as_slice).collect();
         let weight = vec![1.0 / rows as f64; rows];
         for cost in [Cost::Squared, Cost::Deviance, Cost::Huber(0.3)] {

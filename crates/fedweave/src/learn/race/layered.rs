@@ -26,22 +26,89 @@ pub struct Grown {
     pub chosen: String,
 }
 
-/// Sizes of trees to choose from.
-pub fn trunk_candidates(seed: u64) -> Vec<TrunkOptions> {
-    let with = |leaves: usize, rows_min: f64| TrunkOptions { leaves, rows_min, seed, ..TrunkOptions::default() };
-    vec![with(4, 5.0), with(8, 5.0), with(16, 5.0), with(32, 10.0)]
+/// Rows from which on larger trees take part.
+const MANY_ROWS: usize = 5000;
+
+/// Kinds of trees to choose from.
+fn trunk_candidates(rows: usize, seed: u64) -> Vec<TrunkOptions> {
+    let large = TrunkOptions { leaves: 32, rows_min: 10.0, columns: 0.5, ..TrunkOptions::default() };
+    let candidates = TrunkOptions::candidates().into_iter().chain((rows >= MANY_ROWS).then_some(large));
+    candidates.map(|options| TrunkOptions { seed, ..options }).collect()
 }
 
-/// Grows a trunk for the labels `y`; rows whose label is NaN do not count.
-pub fn grow(rows: &Rows, folds: &Folds, loss: TrunkLoss, y: &[f64], seed: u64) -> Result<Grown> {
+/// What trees may see of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sees {
+    /// Its attributes, and which one it is.
+    Node,
+    /// Its attributes alone: what all nodes have in common.
+    Attributes,
+}
+
+/// Labels and weights that a trunk is grown for.
+struct Target {
+    loss: TrunkLoss,
+    y: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Target {
+    /// The labels of the rows.
+    fn labels(rows: &Rows, loss: TrunkLoss) -> Target {
+        let label = |y: &f64| match loss {
+            TrunkLoss::Logistic => {
+                if *y > 0.0 {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+            TrunkLoss::Squared | TrunkLoss::Poisson => *y,
+        };
+        Target { loss, y: rows.data.y().iter().map(label).collect(), weight: row_weights(rows.data).collect() }
+    }
+
+    /// What predictions `below` leave (NaN: nothing is known). For counts, with `m = exp(below)`, the loss
+    /// `m exp(f) - y f` of a factor `exp(f)` is `m` times the loss of the rate `y / m`.
+    fn left(rows: &Rows, loss: TrunkLoss, below: &[f64]) -> Target {
+        let left = |(y, p): (&f64, &f64)| match loss {
+            _ if p.is_nan() => 0.0,
+            TrunkLoss::Poisson => y / p.max(f64::MIN_POSITIVE),
+            TrunkLoss::Squared | TrunkLoss::Logistic => y - p,
+        };
+        let weight = |(w, p): (f64, &f64)| match loss {
+            _ if p.is_nan() => 0.0,
+            TrunkLoss::Poisson => w * p,
+            TrunkLoss::Squared | TrunkLoss::Logistic => w,
+        };
+        Target {
+            loss,
+            y: rows.data.y().iter().zip(below).map(left).collect(),
+            weight: row_weights(rows.data).zip(below).map(weight).collect(),
+        }
+    }
+}
+
+fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, seed: u64) -> Result<Grown> {
     let (x, node) = (described_rows(rows), node_of_rows(rows.data));
-    let weight: Vec<f64> = row_weights(rows.data).zip(y).map(|(w, y)| if y.is_nan() { 0.0 } else { w }).collect();
-    let y: Vec<f64> = y.iter().map(|y| if y.is_nan() { 0.0 } else { *y }).collect();
-    let all = TrunkRows { x: x.view(), category: Some(&node), y: &y, weight: &weight };
-    let CrossFit { options, scores, .. } = cross_fit(&all, loss, folds, &trunk_candidates(seed))?;
-    let trunk = Trunk::fit(&all, loss, &options)?;
+    let category = (sees == Sees::Node).then_some(&node[..]);
+    let all = TrunkRows { x: x.view(), category, y: &target.y, weight: &target.weight };
+    let CrossFit { options, scores, .. } = cross_fit(&all, target.loss, folds, &trunk_candidates(rows.data.len(), seed))?;
+    let trunk = Trunk::fit(&all, target.loss, &options)?;
     let chosen = format!("{} trees with up to {} leaves", options.rounds, options.leaves);
     Ok(Grown { trunk, scores, chosen })
+}
+
+/// Grows a trunk for the labels of the rows; `None` if trunks do not know the loss.
+pub fn grow_trunk(rows: &Rows, folds: &Folds, sees: Sees, seed: u64) -> Option<Result<Grown>> {
+    Some(grow(rows, folds, &Target::labels(rows, TrunkLoss::of(rows.family)?), sees, seed))
+}
+
+/// What a trunk predicts for rows.
+pub fn predict_trunk(rows: &Rows, trunk: &Trunk) -> Vec<f64> {
+    let (x, node) = (described_rows(rows), node_of_rows(rows.data));
+    let predict = |r: usize| rows.cost.respond(trunk.score(x.row(r), Some(node[r])));
+    (0..node.len()).into_par_iter().map(predict).collect()
 }
 
 fn row_weights(data: &Dataset) -> impl Iterator<Item = f64> {
@@ -62,9 +129,9 @@ fn described_rows(rows: &Rows) -> Matrix {
 }
 
 /// The trunk alone.
-pub fn trunk_entry(rows: &Rows, grown: &Grown) -> Entry {
+pub fn trunk_entry(rows: &Rows, name: &str, grown: &Grown) -> Entry {
     let out_of_fold = grown.scores.iter().map(|s| rows.cost.respond(*s)).collect();
-    let member = Member { trunk: Some(grown.trunk.clone()), ..Member::new("trunk") };
+    let member = Member { trunk: Some(grown.trunk.clone()), ..Member::new(name) };
     Entry::new(rows, member, out_of_fold, grown.chosen.clone())
 }
 
@@ -74,7 +141,7 @@ pub fn trunk_leaves(rows: &Rows, folds: &Folds, grown: &Grown, input: LeafInput,
     let above = Rows { data: &data, intercept: true, ..*rows };
     let fit = Linear::Learnt.fit(&above, folds, watch)?;
     let out_of_fold = fit.out_of_fold(&data, folds, rows.cost);
-    let name = if input == LeafInput::Trunk { "trunk+leaves" } else { "trunk+features" };
+    let name = if input == LeafInput::Trunk { "common+leaves" } else { "common+features" };
     let leaves = Leaves::new(input, &fit.w, rows.data.nodes());
     let member = Member { trunk: Some(grown.trunk.clone()), leaves: Some(leaves), ..Member::new(name) };
     Ok(Entry::new(rows, member, out_of_fold, format!("{}; leaves {}", grown.chosen, fit.chosen)))
@@ -96,15 +163,20 @@ fn on_scores(rows: &Rows, scores: &[f64], input: LeafInput) -> Result<Dataset> {
     Dataset::new(offsets, x, data.y().to_vec(), weight)
 }
 
-/// A trunk for what linear models leave.
-pub fn leaves_trunk(rows: &Rows, folds: &Folds, linear: &LinearFit, seed: u64) -> Result<Entry> {
+/// A trunk for what linear models leave; `None` where the loss does not allow it.
+pub fn leaves_trunk(rows: &Rows, folds: &Folds, linear: &LinearFit, sees: Sees, seed: u64) -> Result<Option<Entry>> {
+    let loss = match TrunkLoss::of(rows.family) {
+        Some(loss @ (TrunkLoss::Squared | TrunkLoss::Poisson)) => loss,
+        _ => return Ok(None),
+    };
     let below = linear.out_of_fold(rows.data, folds, rows.cost);
-    let left: Vec<f64> = rows.data.y().iter().zip(&below).map(|(y, p)| y - p).collect();
-    let grown = grow(rows, folds, TrunkLoss::Squared, &left, seed)?;
-    let out_of_fold = below.iter().zip(&grown.scores).map(|(p, s)| p + s).collect();
+    let grown = grow(rows, folds, &Target::left(rows, loss, &below), sees, seed)?;
+    let together = |(p, s): (&f64, &f64)| rows.cost.respond(rows.cost.score(*p) + s);
+    let out_of_fold = below.iter().zip(&grown.scores).map(together).collect();
     let leaves = Leaves::new(LeafInput::Features, &linear.w, rows.data.nodes());
-    let member = Member { trunk: Some(grown.trunk), leaves: Some(leaves), ..Member::new("leaves+trunk") };
-    Ok(Entry::new(rows, member, out_of_fold, format!("leaves {}; {}", linear.chosen, grown.chosen)))
+    let name = if sees == Sees::Node { "leaves+trunk" } else { "leaves+common" };
+    let member = Member { trunk: Some(grown.trunk), leaves: Some(leaves), ..Member::new(name) };
+    Ok(Some(Entry::new(rows, member, out_of_fold, format!("leaves {}; {}", linear.chosen, grown.chosen))))
 }
 
 /// When and where rows were observed.
@@ -144,6 +216,10 @@ pub fn shocked(rows: &Rows, folds: &Folds, shared: &Shared, base: &Entry) -> Res
     let found: Vec<Vec<(usize, f64)>> = (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?;
     let mut out_of_fold = base.out_of_fold.clone();
     found.iter().flatten().filter(|(r, _)| !shared.times[*r].is_nan()).for_each(|(r, shock)| out_of_fold[*r] += shock);
+    // Where whole times are held out there is nothing to predict shocks from.
+    if out_of_fold.iter().zip(&base.out_of_fold).all(|(a, b)| a == b || a.is_nan()) {
+        return Ok(None);
+    }
     let chosen = format!("{}; {shocks}", base.chosen);
     let name = format!("{}+shocks", base.member.name);
     let member = Member { name, shocks: Some(MemberShocks { shocks, residuals }), ..base.member.clone() };

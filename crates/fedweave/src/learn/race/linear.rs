@@ -78,6 +78,12 @@ impl LinearFit {
     }
 }
 
+/// What linear models predict for rows.
+pub fn predict_linear(data: &Dataset, w: &Matrix, cost: Cost) -> Vec<f64> {
+    let rows = (0..data.nodes()).flat_map(|i| data.rows(i).map(move |row| (i, row)));
+    rows.map(|(i, row)| cost.respond(dot(data.x(row), w.row(i)))).collect()
+}
+
 /// Ridges to choose from, in units of scaled features.
 const RIDGES: [f64; 9] = [1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0];
 /// Accuracy of solves that are compared with each other.

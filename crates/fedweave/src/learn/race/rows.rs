@@ -23,6 +23,8 @@ pub struct Rows<'a> {
     pub cost: Cost,
     /// True if the last feature is a column of ones.
     pub intercept: bool,
+    /// The group of every row, where whole groups are held out together.
+    pub groups: Option<&'a [u32]>,
     /// Numbers that describe nodes, such as their position: a row per node.
     pub attributes: Option<&'a Matrix>,
 }

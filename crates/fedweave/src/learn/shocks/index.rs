@@ -23,6 +23,8 @@ pub struct Index {
     by_node: Vec<u32>,
     starts: Vec<u32>,
     by_time: Vec<u32>,
+    /// Place of every row in `by_time`: ties are decided by it, so that the order of the rows does not matter.
+    order: Vec<u32>,
 }
 
 /// A place and a time to be told about.
@@ -44,18 +46,25 @@ impl Index {
             let (a, b) = (at(a), at(b));
             a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2))
         });
+        let mut order = vec![0; by_time.len()];
+        (0..).zip(&by_time).for_each(|(k, &row)| order[row as usize] = k);
         let mut by_node = by_time.clone();
         by_node.sort_by_key(|&r| node[r as usize]);
         let nodes = node.iter().max().map_or(0, |n| *n as usize + 1);
         let mut starts = vec![0u32; nodes + 1];
         node.iter().for_each(|n| starts[*n as usize + 1] += 1);
         (0..nodes).for_each(|n| starts[n + 1] += starts[n]);
-        Index { node, time, value, clock, by_node, starts, by_time }
+        Index { node, time, value, clock, by_node, starts, by_time, order }
     }
 
     /// Number of residuals.
     pub fn len(&self) -> usize {
         self.value.len()
+    }
+
+    /// Divides all residuals.
+    pub fn divide(&mut self, unit: f64) {
+        self.value.iter_mut().for_each(|v| *v /= unit);
     }
 
     /// Rows in the order of their times.
@@ -74,7 +83,7 @@ impl Index {
     }
 
     /// What the covariance of two places depends on.
-    fn pair(&self, space: &Space, a: Place, b: Place) -> Pair {
+    pub fn pair(&self, space: &Space, a: Place, b: Place) -> Pair {
         let gap = match self.clock {
             _ if a.time == b.time => 0.0,
             Time::Numbers => (a.time - b.time).abs(),
@@ -84,7 +93,14 @@ impl Index {
     }
 
     /// A place with the `count` allowed rows whose shocks are most like the one there.
-    pub fn patch(&self, space: &Space, kernel: &Kernel, at: Place, count: usize, allowed: impl Fn(u32) -> bool) -> Patch {
+    pub fn patch(
+        &self,
+        space: &Space,
+        kernel: &Kernel,
+        at: Place,
+        count: usize,
+        allowed: impl Fn(u32) -> bool,
+    ) -> Patch {
         let rows = self.search(space, kernel, at, count, allowed);
         let places: Vec<Place> = rows.iter().map(|&r| self.place(r)).chain([at]).collect();
         let mut pairs = Vec::with_capacity(places.len() * (places.len() + 1) / 2);
@@ -106,14 +122,18 @@ impl Index {
         let mut best = Best { heap: BinaryHeap::with_capacity(count + 1), count, floor };
         let relevance = |r: u32| kernel.covariance(&self.pair(space, at, self.place(r)));
         let mut seen = 0;
-        self.walk(self.rows_of(at.node), at.time, PER_NODE, &allowed, |r| best.offer(relevance(r), r));
+        self.walk(self.rows_of(at.node), at.time, PER_NODE, &allowed, |r| {
+            best.offer(relevance(r), self.order[r as usize])
+        });
         for &node in space.around(at.node) {
             // No row of this node or of a farther one is more like the place than one of the same time.
             if !best.wants(kernel.covariance(&self.pair(space, at, Place { node, ..at }))) {
                 break;
             }
             seen += 1;
-            self.walk(self.rows_of(node), at.time, PER_NODE, &allowed, |r| best.offer(relevance(r), r));
+            self.walk(self.rows_of(node), at.time, PER_NODE, &allowed, |r| {
+                best.offer(relevance(r), self.order[r as usize])
+            });
         }
         if kernel.variance[COMMON] > 0.0 {
             let seen = &space.around(at.node)[..seen];
@@ -122,13 +142,13 @@ impl Index {
                 node != at.node && !seen.contains(&node) && allowed(r)
             };
             let offer = |r: u32| {
-                best.offer(relevance(r), r);
+                best.offer(relevance(r), self.order[r as usize]);
                 true
             };
             self.walk(&self.by_time, at.time, 2 * count, &new, offer);
         }
         let found = best.heap.into_sorted_vec();
-        found.into_iter().map(|Reverse(candidate)| candidate.row).collect()
+        found.into_iter().map(|Reverse(candidate)| self.by_time[candidate.order as usize]).collect()
     }
 
     fn rows_of(&self, node: u32) -> &[u32] {
@@ -187,13 +207,13 @@ impl Best {
         self.count > 0 && relevance > self.floor.max(worst)
     }
 
-    fn offer(&mut self, relevance: f64, row: u32) -> bool {
+    fn offer(&mut self, relevance: f64, order: u32) -> bool {
         let wanted = self.wants(relevance);
         if wanted {
             if self.heap.len() == self.count {
                 self.heap.pop();
             }
-            self.heap.push(Reverse(Candidate { relevance, row }));
+            self.heap.push(Reverse(Candidate { relevance, order }));
         }
         wanted
     }
@@ -203,14 +223,14 @@ impl Best {
 #[derive(PartialEq)]
 struct Candidate {
     relevance: f64,
-    row: u32,
+    order: u32,
 }
 
 impl Eq for Candidate {}
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.relevance.total_cmp(&other.relevance).then(other.row.cmp(&self.row))
+        self.relevance.total_cmp(&other.relevance).then(other.order.cmp(&self.order))
     }
 }
 

@@ -83,11 +83,7 @@ impl Layout {
     /// Number of free parameters.
     pub fn len(&self) -> usize {
         let parts = self.present.iter().filter(|p| **p).count();
-        parts * if self.lasting { 2 } else { 1 } + usize::from(self.seeks_length()) + 1
-    }
-
-    fn seeks_length(&self) -> bool {
-        self.length && self.present[NEARBY]
+        parts * if self.lasting { 2 } else { 1 } + usize::from(self.length && self.present[NEARBY]) + 1
     }
 
     /// The free parameters of a kernel.
@@ -123,14 +119,7 @@ impl Layout {
     }
 
     /// `gradient += weight * d covariance / d theta` for the shocks of two rows, given their parts.
-    pub fn add_gradient(
-        &self,
-        kernel: &Kernel,
-        pair: &Pair,
-        parts: &[f64; PARTS],
-        weight: f64,
-        gradient: &mut [f64],
-    ) {
+    pub fn add_gradient(&self, kernel: &Kernel, pair: &Pair, parts: &[f64; PARTS], weight: f64, gradient: &mut [f64]) {
         let mut at = 0;
         for k in (0..PARTS).filter(|k| self.present[*k]) {
             let pull = weight * parts[k];

@@ -69,6 +69,9 @@ impl Observed {
     }
 
     fn shock(&self, at: Place, allowed: impl Fn(u32) -> bool, work: &mut Work) -> Shock {
+        if self.kernel.variance.iter().all(|v| *v == 0.0) {
+            return Shock { mean: 0.0, variance: 0.0 };
+        }
         let patch = self.index.patch(&self.space, &self.kernel, at, NEIGHBOURS, allowed);
         let found = patch.shock(&self.kernel, work);
         Shock { mean: found.mean, variance: found.variance }

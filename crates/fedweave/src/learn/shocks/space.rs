@@ -30,7 +30,10 @@ pub struct Space {
 
 enum Near {
     /// All pairs: distances, or covariances of a graph.
-    Table { nodes: usize, entries: Vec<f64> },
+    Table {
+        nodes: usize,
+        entries: Vec<f64>,
+    },
     Places(Places),
     Nowhere,
 }
@@ -81,7 +84,8 @@ impl Space {
     /// `(kappa I + L)^-1` in units of its mean diagonal.
     fn of_graph(graph: &Graph, kappa: f64) -> Result<Self> {
         let nodes = graph.nodes();
-        let too_large = Error::Method { method: "shared shocks", needs: "positions where the graph has over 6000 nodes" };
+        let too_large =
+            Error::Method { method: "shared shocks", needs: "positions where the graph has over 6000 nodes" };
         if nodes > GRAPH_MAX {
             return Err(too_large);
         }
@@ -99,7 +103,8 @@ impl Space {
         entries.iter_mut().for_each(|v| *v /= level);
         let around = ordered_map(nodes, |i| {
             let row = &entries[i * nodes..][..nodes];
-            let mut others: Vec<u32> = (0..nodes as u32).filter(|&j| j as usize != i && row[j as usize] > 0.0).collect();
+            let mut others: Vec<u32> =
+                (0..nodes as u32).filter(|&j| j as usize != i && row[j as usize] > 0.0).collect();
             others.sort_by(|&a, &b| row[b as usize].total_cmp(&row[a as usize]).then(a.cmp(&b)));
             others.truncate(AROUND);
             others

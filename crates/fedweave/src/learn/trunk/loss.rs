@@ -57,7 +57,14 @@ impl TrunkLoss {
         match self {
             TrunkLoss::Squared => check_labels(Squared, labels),
             TrunkLoss::Logistic => check_labels(Logistic, labels),
-            TrunkLoss::Poisson => check_labels(Poisson, labels),
+            // Rates, too: counts over what was expected.
+            TrunkLoss::Poisson => match labels.iter().position(|y| *y < 0.0) {
+                Some(row) => {
+                    let (label, loss) = (labels[row], Poisson::NAME);
+                    Err(Error::Label { row, label, loss, needs: "counts or rates, zero or positive" })
+                }
+                None => Ok(()),
+            },
         }
     }
 
@@ -86,11 +93,6 @@ impl TrunkLoss {
             TrunkLoss::Logistic => (-gradient / (hessian + l2)).clamp(-STEP_MAX, STEP_MAX),
             TrunkLoss::Poisson => ((hessian - gradient + l2) / (hessian + l2)).ln().clamp(-STEP_MAX, STEP_MAX),
         }
-    }
-
-    /// How much (twice) the loss falls by that step, to second order.
-    pub fn gain(self, sums: Sums, l2: f64) -> f64 {
-        sums.gradient * sums.gradient / (sums.hessian + l2)
     }
 }
 

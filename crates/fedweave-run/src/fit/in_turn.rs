@@ -1,0 +1,108 @@
+//! Lambda by cross-validation: every row is held out once, and all rows train in the end.
+
+use fedweave::folds::Folds;
+use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::solve::Settings;
+use fedweave::split::{Part, Split};
+use fedweave::tune::{Errors, FoldTask, pooled_errors};
+use fedweave::{Dataset, baseline};
+use fedweave_io::Input;
+
+use super::{Strength, build};
+use crate::error::Result;
+use crate::held_out::{HeldOutErrors, grid_of};
+use crate::request::FitRequest;
+use crate::training::TrainingRows;
+use crate::watch::{Observer, Stage};
+
+/// Ridges that models of nodes alone, and of all together, may choose from.
+const RIDGES: [f64; 6] = [1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0];
+
+/// Chooses lambda on folds, or judges a fixed one.
+pub(super) fn strength(
+    request: &FitRequest,
+    input: &Input,
+    loss: &LossSpec,
+    fixed: Option<f64>,
+    folds: &[Folds],
+    observer: &dyn Observer,
+) -> Result<Strength> {
+    let rows = TrainingRows::new(&request.model, input.data.clone()).scaled;
+    let choice = &request.lambda;
+    let grid = match (fixed, &choice.grid) {
+        (Some(lambda), _) => vec![lambda],
+        (None, Some(grid)) => grid.clone(),
+        (None, None) => grid_of(request, &mut build(request, input, loss, rows.clone(), 0.0)?, observer)?,
+    };
+    observer.begin(Stage::new("lambda on folds", request.solve.quick().tolerance));
+    let problem = |data: Dataset| build(request, input, loss, data, 0.0).map_err(mathematics);
+    let settings = match fixed {
+        Some(_) => Settings { tolerance: request.solve.tolerance, ..request.solve.quick() },
+        None => request.solve.quick(),
+    };
+    let task = FoldTask {
+        problem: &problem,
+        loss,
+        data: &rows,
+        folds,
+        settings: &settings,
+        watch: &|record| observer.see(record),
+    };
+    let found = task.tune(&grid, fixed.is_none() && choice.grid.is_none(), choice.rule)?.tuning;
+    let held_out = HeldOutErrors {
+        split: all_in_turn(&folds[0]),
+        validation: found.best().validation.clone(),
+        local: local(request, loss, &rows, &folds[0])?,
+        global: global(request, loss, &rows, &folds[0])?,
+    };
+    let lambda = fixed.unwrap_or(found.best().lambda);
+    Ok(Strength { lambda, tuning: Some(found), held_out: Some(held_out), to_judge: None, calibration: None })
+}
+
+/// The mathematics asks for problems, and knows errors of the mathematics only: the rest was checked before.
+fn mathematics(error: crate::Error) -> fedweave::Error {
+    match error {
+        crate::Error::Mathematics(error) | crate::Error::Data { source: error, .. } => error,
+        _ => fedweave::Error::Method { method: "cross-validation", needs: "a problem that can be built" },
+    }
+}
+
+/// Every row that some fold holds out counts as held out.
+fn all_in_turn(folds: &Folds) -> Split {
+    let part = |row: usize| if folds.of(row).is_some() { Part::Validation } else { Part::Train };
+    Split { part: (0..folds.rows()).map(part).collect() }
+}
+
+/// Errors of models that choose their own ridge on the same folds.
+fn with_best_ridge(
+    request: &FitRequest,
+    loss: &LossSpec,
+    rows: &Dataset,
+    folds: &Folds,
+    models: impl Fn(&Dataset, &LossOptions) -> fedweave::Result<Matrix> + Sync,
+) -> Result<Errors> {
+    let mut best: Option<Errors> = None;
+    for ridge in RIDGES.into_iter().chain([request.model.options.ridge]).filter(|ridge| *ridge > 0.0) {
+        let options = LossOptions { ridge, ..request.model.options };
+        let errors = pooled_errors(rows, folds, loss, |train| models(train, &options))?;
+        let smaller = best.as_ref().is_none_or(|best| errors.mean() < best.mean());
+        if smaller {
+            best = Some(errors);
+        }
+    }
+    Ok(best.unwrap_or(Errors { by_node: vec![None; rows.nodes()] }))
+}
+
+fn local(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Errors> {
+    with_best_ridge(request, loss, rows, folds, |train, options| baseline::local(loss, train.clone(), options))
+}
+
+fn global(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Option<Errors>> {
+    let LossSpec::Same(family) = loss else { return Ok(None) };
+    let models = |train: &Dataset, options: &LossOptions| {
+        let w = baseline::global(*family, train, options)?;
+        Ok(Matrix::from_rows(w.len(), w.repeat(train.nodes())))
+    };
+    with_best_ridge(request, loss, rows, folds, models).map(Some)
+}

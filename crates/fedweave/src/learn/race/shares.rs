@@ -1,0 +1,111 @@
+//! Who wins, and by how much.
+
+use super::blend::{Judged, mixed};
+use super::entry::Entry;
+use super::rows::Rows;
+use super::{Failure, Race};
+use crate::error::{Error, Result};
+use crate::tune::mean_and_error;
+
+/// Predictors with a smaller share are dropped.
+const SHARE_MIN: f64 = 0.05;
+/// Candidates that are taken for their simplicity where nothing is clearly better.
+const PLAIN: [&str; 5] = ["learnt", "node-effects", "mixed", "local", "pooled"];
+
+/// Shares of what ran, best first.
+pub fn finish(
+    rows: &Rows,
+    mut entries: Vec<Entry>,
+    failed: Vec<Failure>,
+    stopped: bool,
+    recipe: Option<&[(String, f64)]>,
+) -> Result<Race> {
+    entries.retain(|entry| entry.error().is_finite());
+    entries.sort_by(|a, b| a.error().total_cmp(&b.error()));
+    let Some(best) = entries.first() else {
+        return Err(Error::Method { method: "race", needs: "at least one candidate that can be fitted" });
+    };
+    let weight = rows.node_weights(&best.out_of_fold);
+    let shares = match recipe {
+        Some(recipe) => given_shares(&entries, recipe)?,
+        None => believed(rows, &entries, best_shares(rows, &entries, &weight), &weight),
+    };
+    entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
+    let out_of_fold = together(rows, &entries, &shares);
+    let errors = rows.cost.errors(rows.data, &out_of_fold);
+    Ok(Race { out_of_fold, errors, entries, failed, stopped })
+}
+
+/// Shares that somebody named.
+fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Result<Vec<f64>> {
+    let total: f64 = recipe.iter().map(|(_, share)| share).sum();
+    let absent = |(name, _): &&(String, f64)| !entries.iter().any(|entry| entry.member.name == *name);
+    if let Some((name, _)) = recipe.iter().find(absent) {
+        return Err(Error::UnknownName { name: name.clone() });
+    }
+    let share = |entry: &Entry| recipe.iter().find(|(name, _)| *name == entry.member.name).map_or(0.0, |part| part.1);
+    Ok(entries.iter().map(|entry| share(entry) / total).collect())
+}
+
+/// The best shares without small ones.
+fn best_shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
+    let judged = Judged { cost: rows.cost, y: rows.data.y(), weight };
+    // Candidates that come to the same (a mixed model of which only the intercept varies) count once.
+    let same = |a: usize, b: usize| entries[a].out_of_fold.iter().zip(&entries[b].out_of_fold).all(alike);
+    let mut kept: Vec<usize> = (0..entries.len()).filter(|&k| !(0..k).any(|j| same(j, k))).collect();
+    let found = loop {
+        let predictions: Vec<&[f64]> = kept.iter().map(|&k| entries[k].out_of_fold.as_slice()).collect();
+        let found = judged.shares(&predictions);
+        let smallest = (0..kept.len()).min_by(|a, b| found[*a].total_cmp(&found[*b])).unwrap_or(0);
+        if kept.len() == 1 || found[smallest] >= SHARE_MIN {
+            break found;
+        }
+        // One at a time: the shares of those that are alike depend on each other.
+        kept.remove(smallest);
+    };
+    let mut shares = vec![0.0; entries.len()];
+    kept.iter().zip(found).for_each(|(&k, share)| shares[k] = share);
+    shares
+}
+
+/// What a mixture gains over the best plain candidate was seen on few nodes (or groups of rows that are held out together), and
+/// part of it is chance. Of a gain of `z` standard errors the share `1 - 1 / z^2` is believed (the positive part of James
+/// and Stein's rule): so much of the mixture, and the plain candidate for the rest.
+fn believed(rows: &Rows, entries: &[Entry], shares: Vec<f64>, weight: &[f64]) -> Vec<f64> {
+    let plain = entries.iter().position(|entry| PLAIN.contains(&entry.member.name.as_str()));
+    let Some(plain) = plain else { return shares };
+    let gains = gains(rows, &together(rows, entries, &shares), &entries[plain].out_of_fold, weight);
+    let share = match mean_and_error(gains.into_iter()) {
+        Some((mean, error)) if mean > error => 1.0 - (error / mean).powi(2),
+        _ => 0.0,
+    };
+    let share = if share < SHARE_MIN { 0.0 } else { share };
+    let mut believed: Vec<f64> = shares.iter().map(|s| share * s).collect();
+    believed[plain] += 1.0 - share;
+    believed
+}
+
+/// How much less predictions cost than others, node by node, or group by group where whole groups are held out.
+fn gains(rows: &Rows, better: &[f64], plain: &[f64], weight: &[f64]) -> Vec<f64> {
+    let unit_of_row: Vec<u32> = match rows.groups {
+        Some(groups) => groups.to_vec(),
+        None => (0..rows.data.nodes()).flat_map(|i| rows.data.rows(i).map(move |_| i as u32)).collect(),
+    };
+    let units = unit_of_row.iter().max().map_or(0, |largest| *largest as usize + 1);
+    let (mut gain, mut rows_of) = (vec![0.0; units], vec![0usize; units]);
+    for r in (0..weight.len()).filter(|&r| weight[r] > 0.0) {
+        let (y, unit) = (rows.data.y()[r], unit_of_row[r] as usize);
+        gain[unit] += weight[r] * (rows.cost.value(y, plain[r]) - rows.cost.value(y, better[r]));
+        rows_of[unit] += 1;
+    }
+    gain.into_iter().zip(rows_of).filter(|(_, count)| *count > 0).map(|(gain, _)| gain).collect()
+}
+
+fn alike((a, b): (&f64, &f64)) -> bool {
+    (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * (a.abs() + b.abs())
+}
+
+fn together(rows: &Rows, entries: &[Entry], shares: &[f64]) -> Vec<f64> {
+    let predictions: Vec<&[f64]> = entries.iter().map(|entry| entry.out_of_fold.as_slice()).collect();
+    mixed(&predictions, shares, rows.data.len())
+}
