@@ -6,7 +6,7 @@ use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::CouplingChoice;
+use super::coupling::{CouplingChoice, StructureChoice};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
@@ -28,6 +28,8 @@ pub struct FitRequest {
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
     pub coupling: CouplingChoice,
+    /// Covariances of the models that a learnt coupling has.
+    pub structure: StructureChoice,
     /// Learn the coupling as so many parts of a federation would.
     pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
@@ -110,6 +112,7 @@ impl FitRequest {
         );
         let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
+            structure: StructureChoice::read(reader, coupling)?,
             held_out: match &folds {
                 Some(folds) => HeldOutChoice::in_turn(folds),
                 None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
