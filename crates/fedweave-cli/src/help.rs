@@ -3,7 +3,7 @@
 pub const ALL: &str = "\
 Examples:
   fedweave demo
-      fits 207 weather stations, prints a table, writes fedweave-demo/report.html
+      house prices in 160 places: compares methods, prints a table, writes fedweave-demo/report.html
 
   fedweave fit houses.csv --node zip --target price --knn 5 --by lat,lon --out run
       one model per zip code, coupled with the 5 nearest; lambda chosen on held-out rows

@@ -146,6 +146,17 @@ impl CompareResult {
             .collect()
     }
 
+    /// What the report is about: the outcome of a race, if there was one, else the network as given.
+    pub fn leading(&self) -> Method {
+        self.methods().into_iter().find(|method| method.name == tuned::NAME).unwrap_or(NETWORKED)
+    }
+
+    /// The method with the smallest test error.
+    pub fn best(&self) -> Method {
+        let smaller = |a: &Method, b: &Method| self.error(*a).0.total_cmp(&self.error(*b).0);
+        self.methods().into_iter().min_by(smaller).unwrap_or(NETWORKED)
+    }
+
     /// What an error is.
     pub fn error_name(&self) -> &'static str {
         let family = self.request.model.family;

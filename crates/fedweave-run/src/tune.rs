@@ -22,8 +22,9 @@ use crate::request::TuneRequest;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
 
+pub use report::report_of;
 pub use summary::{summary, text};
-pub use write::write_run;
+pub use write::{write_predictors, write_run};
 
 /// Everything there is to say about a race.
 pub struct TuneResult {

@@ -1,7 +1,7 @@
 //! A comparison as a report.
 
 use fedweave_report as report;
-use fedweave_report::Report;
+use fedweave_report::{MethodKind, Report};
 
 use super::{CompareResult, GLOBAL, LOCAL, Method, NETWORKED};
 use crate::drawing::{blank, draw};
@@ -60,10 +60,16 @@ impl CompareResult {
 
     /// Adds the comparison to any report.
     pub fn put_into(&self, page: &mut Report) {
-        let (nodes_gain, nodes_lose) = self.gain_and_lose(NETWORKED);
+        let leading = self.leading();
+        let (nodes_gain, nodes_lose) = self.gain_and_lose(leading);
         let method = |method: Method| {
             let (error, standard_error) = self.error(method);
-            report::Method { name: method.name.into(), kind: method.kind, error, standard_error: Some(standard_error) }
+            let kind = match (method.name == leading.name, method.kind) {
+                (true, _) => MethodKind::Networked,
+                (false, MethodKind::Networked) => MethodKind::Other,
+                (false, kind) => kind,
+            };
+            report::Method { name: method.name.into(), kind, error, standard_error: Some(standard_error) }
         };
         page.comparison = Some(report::Comparison {
             methods: self.methods().into_iter().map(method).collect(),

@@ -10,7 +10,7 @@ use crate::tune::{TuneResult, tune};
 use crate::watch::Observer;
 
 /// Its name in tables.
-const NAME: &str = "tuned";
+pub(super) const NAME: &str = "tuned";
 
 /// Runs the race without the test rows.
 pub(super) fn race(
