@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use fedweave::learn::race::Entry;
 use fedweave_io::load;
 use fedweave_report::Report;
 use fedweave_run::compare::CompareResult;
@@ -105,8 +106,8 @@ fn page(tuned: &TuneResult, compared: &CompareResult) -> Result<Report> {
 }
 
 fn words(tuned: &TuneResult, compared: &CompareResult, out: &Path) -> String {
-    let part = |(name, share): (&str, f64)| format!("{:.0} % {name}", 100.0 * share);
-    let parts = tuned.race.winners().map(|e| part((&e.member.name, e.member.share))).collect::<Vec<_>>().join(", ");
+    let part = |entry: &Entry| format!("{:.0} % {}", 100.0 * entry.member.share, entry.member.name);
+    let parts = tuned.race.winners().map(part).collect::<Vec<_>>().join(", ");
     let best = compared.best();
     let out = out.display();
     format!(

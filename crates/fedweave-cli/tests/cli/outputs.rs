@@ -686,7 +686,7 @@ fn the_demo_tells_its_story() {
         assert!(words.contains(word), "{word}: {words}");
     }
     assert!(sandbox.read("fedweave-demo/report.html").contains("</html>"));
-    let errors: serde_json::Value = serde_json::from_str(&sandbox.read("fedweave-demo/summary.json")).unwrap();
+    let errors: Value = serde_json::from_str(&sandbox.read("fedweave-demo/summary.json")).unwrap();
     let error = |method: &str| errors[method]["test_error"].as_f64().unwrap();
     for method in ["local", "global", "networked", "mixed model", "learnt coupling"] {
         assert!(error("tuned") < 0.8 * error(method), "{method}: {errors}");

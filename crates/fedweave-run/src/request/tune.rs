@@ -72,7 +72,8 @@ impl TuneRequest {
         meant.then(|| TuneRequest::of_model(settings, reader, model.clone())).transpose()
     }
 
-    fn of_model(settings: &Settings, reader: &Reader, model: ModelChoice) -> Result<TuneRequest> {
+    fn of_model(settings: &Settings, reader: &Reader, mut model: ModelChoice) -> Result<TuneRequest> {
+        model.standardize = true;
         let unfit = matches!(model.family, Family::Multinomial { .. } | Family::SquaredHinge | Family::Point);
         require!(!unfit, "--tune does not know the loss {}: leave out --tune", model.family);
         Ok(TuneRequest {
@@ -81,7 +82,7 @@ impl TuneRequest {
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
-            model: ModelChoice { standardize: true, ..model },
+            model,
         })
     }
 }
