@@ -116,15 +116,14 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
             true => Watch::Stop(fedweave::solve::Status::Interrupted),
             false => Watch::Continue,
         };
-        let mut outcome = comparison.run(&input.graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?;
-        if let Some(tune) = request.tune.as_ref().filter(|_| !observer.interrupted()) {
-            let (race, judged) = tuned::race(tune, &input, &part, observer)?;
-            outcome.rivals.push(judged);
-            first_race.get_or_insert(race);
-        }
-        outcomes.push(outcome);
+        outcomes.push(comparison.run(&input.graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?);
         if observer.interrupted() {
             break;
+        }
+        if let Some(tune) = &request.tune {
+            let (race, judged) = tuned::race(tune, &input, &part, observer)?;
+            outcomes[k].rivals.push(judged);
+            first_race.get_or_insert(race);
         }
     }
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());

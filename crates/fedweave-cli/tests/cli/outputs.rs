@@ -648,7 +648,7 @@ fn compare_tells_all_methods_apart() {
     assert!(gain > 0 && gain <= 30);
 
     let table = sandbox.table("run/compare.csv");
-    assert_eq!(table.header, ["node", "local", "global", "networked", "shuffled"]);
+    assert_eq!(table.header[..5], ["node", "local", "global", "networked", "shuffled"]);
     assert_eq!(table.rows.len(), 30);
     assert_eq!(sandbox.read_json("run/summary.json"), facts);
     assert!(sandbox.exists("run/report.html") && sandbox.exists("run/config.toml"));
@@ -659,6 +659,24 @@ fn compare_tells_all_methods_apart() {
         assert!(words.contains(word), "{word}: {words}");
     }
     assert_eq!(sandbox.succeed(compare), words);
+}
+
+#[test]
+fn compare_judges_what_a_race_finds() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("generate data --nodes 20 --dim 3 --rows 10 --noise 0.5 --p-in 0.5 --p-out 0.01");
+    let compare = "compare data/nodes.csv --edges data/edges.csv --target y --lambda-grid 0.1,1";
+    let (plain, tuned) = (sandbox.json(compare), sandbox.json(&format!("{compare} --tune")));
+    assert!(plain["tuned"].is_null(), "{plain}");
+    let error = |method: &str| tuned[method]["test_error"].as_f64().unwrap_or_else(|| panic!("{method}: {tuned}"));
+    assert!(error("tuned") < error("local"), "{tuned}");
+    // Nobody else notices the race.
+    for method in ["local", "global", "networked", "shuffled", "mixed model"] {
+        assert_eq!(plain[method], tuned[method], "{method}");
+    }
+    let refused = sandbox.run(&format!("{compare} --tune --loss squared-hinge"));
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(refused.stderr.contains("--tune does not know the loss"), "{}", refused.stderr);
 }
 
 #[test]
