@@ -3,7 +3,7 @@
 pub const ALL: &str = "\
 Examples:
   fedweave demo
-      fits 207 weather stations, prints a table, writes fedweave-demo/report.html
+      house prices in 160 places: compares methods, prints a table, writes fedweave-demo/report.html
 
   fedweave fit houses.csv --node zip --target price --knn 5 --by lat,lon --out run
       one model per zip code, coupled with the 5 nearest; lambda chosen on held-out rows
@@ -30,6 +30,7 @@ Examples:
   fedweave fit points.csv --edges edges.csv --loss point --lambda 2      convex clustering
   fedweave fit visits.csv --edges wards.graphml --target sick --loss logistic --ridge 0.001
   fedweave fit nodes.csv --edges edges.csv --target y --model 'tree max-depth=5'      trees, coupled by predictions
+  fedweave fit houses.csv --node zip --target price --knn 5 --by lat,lon --tune --out run      the best predictor, by folds
   fedweave fit --config run/config.toml --lambda 0.5                     an earlier run, changed
 
 Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
@@ -49,6 +50,7 @@ Examples:
   fedweave compare stations.csv --node station --target temp --features t,t2,sin,cos --standardize \\
       --knn 4 --by lat,lon --train 10 --validation 10 --penalty squared --ridge 1e-6,1e-3,1e-2 --splits 10
   fedweave compare stations.csv --node station --target temp --knn 4 --by lat,lon --split-by date
+  fedweave compare houses.csv --node zip --target price --knn 5 --by lat,lon --splits 10 --tune
 
 Every method chooses its own ridge (from the list of --ridge) and lambda on validation rows; errors are on test rows.
 `shuffled` is the same graph with its nodes renamed at random: if it is as good, the gain is not due to this graph.";

@@ -45,8 +45,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Fit weather stations of Finland, compare, and write fedweave-demo/report.html
-    #[command(after_help = "Example:\n  fedweave demo --out weather --seed 3")]
+    /// Predict house prices in 160 places, compare methods, and write fedweave-demo/report.html
+    #[command(after_help = "Examples:\n  fedweave demo\n  fedweave demo --weather --out weather --seed 3")]
     Demo(demo::DemoArgs),
     /// Fit a model at every node of a graph
     #[command(after_help = help::FIT)]

@@ -145,6 +145,20 @@ impl Input {
         }
     }
 
+    /// The same with the rows of `data` that `mask` names.
+    pub fn select(&self, mask: &[bool]) -> Input {
+        fn kept<T: Copy>(values: &[T], mask: &[bool]) -> Vec<T> {
+            values.iter().zip(mask).filter(|(_, keep)| **keep).map(|(value, _)| *value).collect()
+        }
+        Input {
+            data: self.data.select(mask),
+            lines: kept(&self.lines, mask),
+            groups: self.groups.as_ref().map(|groups| kept(groups, mask)),
+            times: self.times.as_ref().map(|times| kept(times, mask)),
+            ..self.clone()
+        }
+    }
+
     /// False for rows that were in memory already.
     pub fn is_of_files(&self) -> bool {
         self.of_files

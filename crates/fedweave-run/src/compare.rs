@@ -2,6 +2,7 @@
 
 mod report;
 mod summary;
+mod tuned;
 mod write;
 
 use fedweave::compare::{Comparison, Judged, Outcome};
@@ -16,7 +17,7 @@ use fedweave_report::MethodKind;
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Result, refuse, require};
 use crate::request::CompareRequest;
-use crate::tune::attributes as attributes_of;
+use crate::tune::{TuneResult, attributes as attributes_of};
 use crate::watch::Observer;
 
 pub use summary::{summary, text};
@@ -69,6 +70,8 @@ pub struct CompareResult {
     pub input: Input,
     /// What every method achieved, split by split.
     pub outcomes: Vec<Outcome>,
+    /// The race on the first split, if one was asked for.
+    pub tuned: Option<TuneResult>,
 }
 
 /// Runs all methods on all splits.
@@ -104,7 +107,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         attributes: attributes.as_ref(),
         rivals: request.rivals,
     };
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut first_race) = (Vec::new(), None);
     for k in 0..request.splits {
         let seed = spec.seed.wrapping_add(k as u64);
         let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
@@ -117,10 +120,15 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         if observer.interrupted() {
             break;
         }
+        if let Some(tune) = &request.tune {
+            let (race, judged) = tuned::race(tune, &input, &part, observer)?;
+            outcomes[k].rivals.push(judged);
+            first_race.get_or_insert(race);
+        }
     }
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
     require!(tested, "no node has test rows; hold out fewer rows or give more data");
-    Ok(CompareResult { request, input, outcomes })
+    Ok(CompareResult { request, input, outcomes, tuned: first_race })
 }
 
 impl CompareResult {
@@ -135,6 +143,17 @@ impl CompareResult {
             .chain(control.then_some(SHUFFLED))
             .chain(rivals.iter().map(rival))
             .collect()
+    }
+
+    /// What the report is about: the outcome of a race, if there was one, else the network as given.
+    pub fn leading(&self) -> Method {
+        self.methods().into_iter().find(|method| method.name == tuned::NAME).unwrap_or(NETWORKED)
+    }
+
+    /// The method with the smallest test error.
+    pub fn best(&self) -> Method {
+        let smaller = |a: &Method, b: &Method| self.error(*a).0.total_cmp(&self.error(*b).0);
+        self.methods().into_iter().min_by(smaller).unwrap_or(NETWORKED)
     }
 
     /// What an error is.

@@ -26,6 +26,8 @@ pub const REPORT: &str = "report.json";
 /// The page.
 pub const PAGE: &str = "report.html";
 /// The rows of the demo.
+pub const HOUSES: &str = "houses.csv.gz";
+/// The rows of the demo of the weather.
 pub const STATIONS: &str = "stations.csv.gz";
 
 /// Tables, and their columns.
@@ -68,7 +70,7 @@ pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candid
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 25] = [
+pub const FILES: [&str; 26] = [
     SUMMARY,
     CONFIG,
     ENCODING,
@@ -77,6 +79,7 @@ pub const FILES: [&str; 25] = [
     CHECKPOINT,
     REPORT,
     PAGE,
+    HOUSES,
     STATIONS,
     HISTORY,
     COMPARE,

@@ -11,6 +11,7 @@ use fedweave::loss::Family;
 use fedweave::matrix::Matrix;
 use fedweave::solve::{Status, Watch};
 use fedweave_io::Input;
+use rayon::prelude::*;
 
 use crate::blend_file::{BlendFile, Place};
 use crate::calibration::{RunCalibration, label_of};
@@ -21,8 +22,9 @@ use crate::request::TuneRequest;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
 
+pub use report::report_of;
 pub use summary::{summary, text};
-pub use write::write_run;
+pub use write::{write_predictors, write_run};
 
 /// Everything there is to say about a race.
 pub struct TuneResult {
@@ -40,6 +42,17 @@ pub struct TuneResult {
     pub calibration: Option<RunCalibration>,
     /// Seconds it took.
     pub seconds: f64,
+}
+
+impl TuneResult {
+    /// What the winners predict for other rows of the same nodes.
+    pub fn predict(&self, rows: &Input) -> Result<Vec<f64>> {
+        let predictor = self.blend.clone().predictor()?;
+        let time = |r: usize| rows.times.as_ref().map(|times| times[r]);
+        let of_node =
+            |i: usize| rows.data.rows(i).map(|r| predictor.predict(i, rows.data.x(r), time(r))).collect::<Vec<_>>();
+        Ok((0..rows.data.nodes()).into_par_iter().flat_map_iter(of_node).collect())
+    }
 }
 
 /// Runs the race, or only what a recipe names.

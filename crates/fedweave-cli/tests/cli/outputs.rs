@@ -648,7 +648,7 @@ fn compare_tells_all_methods_apart() {
     assert!(gain > 0 && gain <= 30);
 
     let table = sandbox.table("run/compare.csv");
-    assert_eq!(table.header, ["node", "local", "global", "networked", "shuffled"]);
+    assert_eq!(table.header[..5], ["node", "local", "global", "networked", "shuffled"]);
     assert_eq!(table.rows.len(), 30);
     assert_eq!(sandbox.read_json("run/summary.json"), facts);
     assert!(sandbox.exists("run/report.html") && sandbox.exists("run/config.toml"));
@@ -659,6 +659,24 @@ fn compare_tells_all_methods_apart() {
         assert!(words.contains(word), "{word}: {words}");
     }
     assert_eq!(sandbox.succeed(compare), words);
+}
+
+#[test]
+fn compare_judges_what_a_race_finds() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("generate data --nodes 20 --dim 3 --rows 10 --noise 0.5 --p-in 0.5 --p-out 0.01");
+    let compare = "compare data/nodes.csv --edges data/edges.csv --target y --lambda-grid 0.1,1";
+    let (plain, tuned) = (sandbox.json(compare), sandbox.json(&format!("{compare} --tune")));
+    assert!(plain["tuned"].is_null(), "{plain}");
+    let error = |method: &str| tuned[method]["test_error"].as_f64().unwrap_or_else(|| panic!("{method}: {tuned}"));
+    assert!(error("tuned") < error("local"), "{tuned}");
+    // Nobody else notices the race.
+    for method in ["local", "global", "networked", "shuffled", "mixed model"] {
+        assert_eq!(plain[method], tuned[method], "{method}");
+    }
+    let refused = sandbox.run(&format!("{compare} --tune --loss squared-hinge"));
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(refused.stderr.contains("--tune does not know the loss"), "{}", refused.stderr);
 }
 
 #[test]
@@ -680,15 +698,26 @@ fn compare_says_which_split_it_used() {
 #[test]
 fn the_demo_tells_its_story() {
     let sandbox = Sandbox::new();
-    let started = Instant::now();
     let words = sandbox.succeed("demo");
-    assert!(started.elapsed() < Duration::from_secs(30));
-    for word in ["local", "global", "networked", "split:", "fedweave-demo/report.html"] {
+    let told = ["local", "mixed model", "boosted trees", "tuned", "split:", "fedweave-demo/report.html"];
+    for word in told {
         assert!(words.contains(word), "{word}: {words}");
     }
     assert!(sandbox.read("fedweave-demo/report.html").contains("</html>"));
+    let errors: Value = serde_json::from_str(&sandbox.read("fedweave-demo/summary.json")).unwrap();
+    let error = |method: &str| errors[method]["test_error"].as_f64().unwrap();
+    for method in ["local", "global", "networked", "mixed model", "learnt coupling"] {
+        assert!(error("tuned") < 0.8 * error(method), "{method}: {errors}");
+    }
+    // What was written predicts, with intervals.
+    let predicted = sandbox.succeed("predict fedweave-demo fedweave-demo/houses.csv.gz --interval 0.9");
+    assert!(predicted.starts_with("node,prediction,lower,upper\n"), "{}", &predicted[..100]);
     // It replaces what it wrote itself.
-    sandbox.succeed("demo");
+    let words = sandbox.succeed("demo --weather");
+    for word in ["local", "global", "networked", "split:", "fedweave-demo/report.html"] {
+        assert!(words.contains(word), "{word}: {words}");
+    }
+    assert!(sandbox.read("fedweave-demo/report.html").contains("Finland"));
 }
 
 #[test]

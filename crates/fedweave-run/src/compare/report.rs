@@ -1,9 +1,9 @@
 //! A comparison as a report.
 
 use fedweave_report as report;
-use fedweave_report::Report;
+use fedweave_report::{MethodKind, Report};
 
-use super::{CompareResult, GLOBAL, LOCAL, Method, NETWORKED};
+use super::{CompareResult, GLOBAL, LOCAL, Method};
 use crate::drawing::{blank, draw};
 use crate::wording::notices;
 
@@ -19,7 +19,7 @@ impl CompareResult {
         page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());
         self.put_into(&mut page);
         let node = |i: usize| report::Node {
-            validation_error: self.node_error(NETWORKED, i),
+            validation_error: self.node_error(self.leading(), i),
             local_error: self.node_error(LOCAL, i),
             global_error: self.node_error(GLOBAL, i),
             ..Default::default()
@@ -52,7 +52,7 @@ impl CompareResult {
             error_name: self.error_name().into(),
             local_error: error(LOCAL),
             global_error: error(GLOBAL),
-            validation_error: error(NETWORKED),
+            validation_error: error(self.leading()),
             objective: f64::NAN,
             ..Default::default()
         }
@@ -60,10 +60,16 @@ impl CompareResult {
 
     /// Adds the comparison to any report.
     pub fn put_into(&self, page: &mut Report) {
-        let (nodes_gain, nodes_lose) = self.gain_and_lose(NETWORKED);
+        let leading = self.leading();
+        let (nodes_gain, nodes_lose) = self.gain_and_lose(leading);
         let method = |method: Method| {
             let (error, standard_error) = self.error(method);
-            report::Method { name: method.name.into(), kind: method.kind, error, standard_error: Some(standard_error) }
+            let kind = match (method.name == leading.name, method.kind) {
+                (true, _) => MethodKind::Networked,
+                (false, MethodKind::Networked) => MethodKind::Other,
+                (false, kind) => kind,
+            };
+            report::Method { name: method.name.into(), kind, error, standard_error: Some(standard_error) }
         };
         page.comparison = Some(report::Comparison {
             methods: self.methods().into_iter().map(method).collect(),

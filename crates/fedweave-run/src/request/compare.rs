@@ -13,6 +13,7 @@ use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
 use super::rounds::RoundsChoice;
 use super::settings::{Reader, Settings};
+use super::tune::TuneRequest;
 use super::{Naming, Output, solver, unread};
 use crate::error::{Result, require};
 
@@ -38,6 +39,8 @@ pub struct CompareRequest {
     pub folds: Option<FoldChoice>,
     /// Also what would be used instead.
     pub rivals: bool,
+    /// Also what a race finds.
+    pub tune: Option<TuneRequest>,
     /// For the report.
     pub naming: Naming,
     /// Where results go.
@@ -78,6 +81,7 @@ impl CompareRequest {
             held_out: HeldOutChoice::read(reader, Why::Compare)?,
             folds: reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?,
             rivals: reader.choice("rivals", &[("all", true), ("none", false)])?,
+            tune: TuneRequest::beside(settings, reader, &model)?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
             model,

@@ -148,7 +148,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("ridge", Numbers, "RIDGE", ALL, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
         key("no-intercept", Flag, "", ALL, "No intercept"),
         key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
-        key("tune", Flag, "", FIT, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best"),
+        key("tune", Flag, "", FIT | COMPARE, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best; compare: also judges that"),
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
         key("coupling", Text, "RULE", FIT | UP, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
         key("structure", Text, "NAME", FIT, "With --coupling learnt: average (of all below, weighed by folds), likelihood (the one of the largest likelihood), intercept, diagonal or full [default: average]"),

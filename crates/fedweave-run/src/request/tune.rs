@@ -61,11 +61,21 @@ impl TuneRequest {
         for key in ["tune", "ridge", "standardize"] {
             reader.has(key);
         }
-        let mut model = ModelChoice::read(reader, &[0.0], None)?;
+        let model = ModelChoice::read(reader, &[0.0], None)?;
+        require!(!reader.has("penalty"), "--penalty does not go with --tune, which tries several");
+        TuneRequest::of_model(settings, reader, model)
+    }
+
+    /// The race of `fedweave compare --tune`, beside methods that read the penalty and the ridge.
+    pub(super) fn beside(settings: &Settings, reader: &Reader, model: &ModelChoice) -> Result<Option<TuneRequest>> {
+        let meant = reader.flag("tune");
+        meant.then(|| TuneRequest::of_model(settings, reader, model.clone())).transpose()
+    }
+
+    fn of_model(settings: &Settings, reader: &Reader, mut model: ModelChoice) -> Result<TuneRequest> {
         model.standardize = true;
         let unfit = matches!(model.family, Family::Multinomial { .. } | Family::SquaredHinge | Family::Point);
         require!(!unfit, "--tune does not know the loss {}: leave out --tune", model.family);
-        require!(!reader.has("penalty"), "--penalty does not go with --tune, which tries several");
         Ok(TuneRequest {
             folds: FoldChoice::read(reader, FOLDS)?,
             recipe: reader.texts("recipe").map(|words| words.iter().map(|word| part(word)).collect()).transpose()?,

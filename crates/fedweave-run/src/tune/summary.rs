@@ -102,7 +102,7 @@ impl TuneResult {
     }
 
     /// The winners and their shares.
-    pub(super) fn recipe(&self) -> String {
+    pub(crate) fn recipe(&self) -> String {
         let part = |entry: &Entry| format!("{}:{:.4}", entry.member.name, entry.member.share);
         self.race.winners().map(part).collect::<Vec<_>>().join(",")
     }

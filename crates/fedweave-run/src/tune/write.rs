@@ -13,11 +13,19 @@ use crate::run_dir::{BLEND, CONFIG, ENCODING, ERROR_COLUMNS, ERRORS, RACE, cell,
 
 /// Writes the run directory; returns where it is.
 pub fn write_run(tuned: &TuneResult, writer: RunWriter) -> Result<PathBuf> {
+    write_predictors(tuned, &writer)?;
+    writer.write_text(CONFIG, &tuned.request.naming.config())?;
+    write_summary(&writer, &summary(tuned)?)?;
+    write_report(&writer, &report_of(tuned)?)?;
+    Ok(writer.finish()?)
+}
+
+/// Writes the predictors and how far they were off: what `fedweave predict` and `fedweave monitor` need.
+pub fn write_predictors(tuned: &TuneResult, writer: &RunWriter) -> Result<()> {
     let input = &tuned.input;
     let labels = class_labels(&input.data);
     writer.write_json(BLEND, &tuned.blend)?;
     writer.write_json(ENCODING, &RunEncoding { loss: BLENDED.into(), labels, encoding: input.encoding.clone() })?;
-    writer.write_text(CONFIG, &tuned.request.naming.config())?;
     let row = |e: &Entry| {
         let numbers = [Some(e.error()), e.errors.standard_error(), Some(e.member.share)].map(cell);
         [vec![e.member.name.clone()], numbers.to_vec(), vec![e.chosen.clone()]].concat()
@@ -31,9 +39,7 @@ pub fn write_run(tuned: &TuneResult, writer: RunWriter) -> Result<PathBuf> {
     let header = ["node", ERROR_COLUMNS[0], ERROR_COLUMNS[2], ERROR_COLUMNS[3]];
     writer.write_csv(ERRORS, &header, input.names.iter().enumerate().map(node))?;
     if let Some(calibration) = &tuned.calibration {
-        calibration.write(&input.names, &writer)?;
+        calibration.write(&input.names, writer)?;
     }
-    write_summary(&writer, &summary(tuned)?)?;
-    write_report(&writer, &report_of(tuned)?)?;
-    Ok(writer.finish()?)
+    Ok(())
 }
