@@ -10,7 +10,7 @@ use fedweave_node::{Hub, MethodSpec, Network, PenaltyKind, hub_name, joined_to_a
 
 use super::patience;
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{Chosen, FitResult, LearntCoupling, Solved, finish};
+use crate::fit::{FitResult, LearntCoupling, Solved, finish};
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
 use crate::training::TrainingRows;
 

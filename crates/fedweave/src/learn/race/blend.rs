@@ -10,11 +10,11 @@
 use super::cost::Cost;
 
 /// Steps at most.
-const STEPS: usize = 500;
+const STEPS: usize = 2000;
 /// A bound on what all further steps together can gain, relative to the cost.
 const PROMISE: f64 = 1e-7;
-/// Halvings of a step.
-const HALVINGS: usize = 40;
+/// Evaluations along one direction.
+const TRIES: usize = 12;
 
 /// The rows that shares are found on.
 pub struct Judged<'a> {
@@ -66,26 +66,31 @@ impl Judged<'_> {
         shares.iter().map(|share| share / total).collect()
     }
 
-    /// How much to move: all that there is if the cost still falls then, else where its slope changes sign.
+    /// How much to move: all that there is if the cost still falls then, else where its slope changes sign (regula falsi, halving
+    /// an end that stays; exact at once where the slope is a line).
     fn step(&self, p: &[f64], to: &[f64], from: &[f64], most: f64) -> f64 {
         let slope = |step: f64| {
             let moved = |r: usize| p[r] + step * (to[r] - from[r]);
             let cost = |r| self.weight[r] * self.cost.slope(self.y[r], moved(r)) * (to[r] - from[r]);
             self.rows().map(cost).sum::<f64>()
         };
-        if slope(most) <= 0.0 {
-            return most;
+        let (mut low, mut high) = ((0.0, slope(0.0)), (most, slope(most)));
+        if high.1 <= 0.0 || low.1 >= 0.0 {
+            return if high.1 <= 0.0 { most } else { 0.0 };
         }
-        let (mut low, mut high) = (0.0, most);
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            if slope(middle) <= 0.0 {
-                low = middle;
+        for _ in 0..TRIES {
+            let middle = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+            let found = slope(middle);
+            if found <= 0.0 {
+                (low, high) = ((middle, found), (high.0, 0.5 * high.1));
             } else {
-                high = middle;
+                (low, high) = ((low.0, 0.5 * low.1), (middle, found));
+            }
+            if found.abs() <= 1e-12 * (low.1.abs() + high.1.abs()) {
+                return middle;
             }
         }
-        low
+        low.0
     }
 }
 
