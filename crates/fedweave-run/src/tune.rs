@@ -21,6 +21,7 @@ use crate::request::TuneRequest;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
 
+pub use report::report_of;
 pub use summary::{summary, text};
 pub use write::write_run;
 

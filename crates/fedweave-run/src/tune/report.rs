@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::wording::notices;
 
 /// The report of a race.
-pub(super) fn report_of(tuned: &TuneResult) -> Result<Report> {
+pub fn report_of(tuned: &TuneResult) -> Result<Report> {
     let (input, race, naming) = (&tuned.input, &tuned.race, &tuned.request.naming);
     let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
     let mut page = Report {
