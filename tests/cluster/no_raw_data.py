@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No cell of the data leaves its part: every cell is a number of its own, and all that a run sends, keeps and shows is
 searched for it: 8 bytes in both byte orders, as a 4-byte number, as decimal text. Also the bytes per edge and round.
-Then again with models of any class, which exchange predictions. Models of nearest neighbours are rows: they may be in the
+Then again with a coupling that the parts learn, and with models of any class, which exchange predictions. Models of nearest neighbours are rows: they may be in the
 models.json that their owner gets, and nowhere else.
 
 Usage: no_raw_data.py
@@ -118,6 +118,16 @@ def models(scratch, cells):
     return leaks
 
 
+def coupling(scratch, cells):
+    """Parts of two nodes learn the coupling by sums over their rows: what was found of the cells."""
+    work, out = scratch / "learnt", scratch / "learnt-run"
+    flags = [scratch / "nodes.csv", "--edges", scratch / "edges.csv", "--target", "y", "--coupling", "learnt"]
+    flags += ["--rounds", "50", "--parts", NODES // 2, "--record-frames"]
+    fedweave("up", *flags, "--work", work, "--out", out)
+    print("learnt coupling: ", end="")
+    return search(work, out, cells, [], {"rows.csv", "node.toml"})
+
+
 def run(seed):
     """Everything once; what was found of the cells."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -140,7 +150,7 @@ def run(seed):
         limit = 8 * DIM + 64
         print(f"{each:.1f} bytes per edge, direction and round, largest frame {max(sent)} (limit {limit})")
         assert max(each, *sent) <= limit
-        return leaks + models(scratch, cells)
+        return leaks + coupling(scratch, cells) + models(scratch, cells)
 
 
 def main():

@@ -129,6 +129,9 @@ fn tell(name: &str, news: &News<'_>) {
         Note::NotCounted { peer, round } => {
             eprintln!("{name}: {peer} went on without us to round {round}; joining again")
         }
+        Note::CouplingLearnt { questions, rho } => {
+            eprintln!("{name}: coupling learnt by {questions} questions to all parts; share of the graph {rho:.2}");
+        }
         Note::Joined { round } => eprintln!("{name}: takes part from round {round} on"),
         _ => {}
     }

@@ -23,6 +23,9 @@ Examples:
   fedweave simulate --predictions --seeds 500
       the same with trees, forests, perceptrons, ... that exchange predictions
 
+  fedweave simulate --coupling --seeds 200
+      the same with a coupling that the parts learn together before their rounds
+
   fedweave simulate --liars --seeds 2000
       up to a fifth of the nodes lie: honest models must stay within the bound
 
@@ -49,6 +52,9 @@ pub struct SimulateArgs {
     /// Models of any class that exchange predictions, instead of the primal-dual method
     #[arg(long, conflicts_with = "liars")]
     predictions: bool,
+    /// Parts learn the coupling before the primal-dual method
+    #[arg(long, conflicts_with_all = ["liars", "predictions"])]
+    coupling: bool,
     /// Largest share of frames lost
     #[arg(long, default_value_t = Limits::default().loss)]
     loss: f64,
@@ -66,6 +72,17 @@ pub struct SimulateArgs {
     threads: Option<usize>,
 }
 
+impl SimulateArgs {
+    fn subject(&self) -> Subject {
+        match (self.liars, self.predictions, self.coupling) {
+            (true, ..) => Subject::Liars,
+            (_, true, _) => Subject::Predictions,
+            (.., true) => Subject::Coupling,
+            _ => Subject::Parameters,
+        }
+    }
+}
+
 pub fn run(args: &SimulateArgs) -> Result<Exit> {
     for (flag, share) in [("--loss", args.loss), ("--duplication", args.duplication)] {
         ensure!((0.0..1.0).contains(&share), "{flag} {share}: must be at least 0 and below 1");
@@ -76,11 +93,7 @@ pub fn run(args: &SimulateArgs) -> Result<Exit> {
     ensure!(count > 0, "--seeds 0: nothing to run");
     first.checked_add(count).context("--first and --seeds together are too large")?;
     let limits = Limits { loss: args.loss, duplication: args.duplication, crashes: args.crashes, ..Default::default() };
-    let subject = match (args.liars, args.predictions) {
-        (true, _) => Subject::Liars,
-        (false, true) => Subject::Predictions,
-        (false, false) => Subject::Parameters,
-    };
+    let subject = args.subject();
     let bar = progress(count);
     let started = Instant::now();
     let outcome = Batch { first, count, subject, limits }.run(&interrupted, &|| bar.inc(1))?;
@@ -110,10 +123,11 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
         say(&format!("FAILED {failure}"))?;
     }
     if let Some(first) = failures.first() {
-        let liars = match (args.liars, args.predictions) {
-            (true, _) => " --liars",
-            (false, true) => " --predictions",
-            _ => "",
+        let liars = match args.subject() {
+            Subject::Liars => " --liars",
+            Subject::Predictions => " --predictions",
+            Subject::Coupling => " --coupling",
+            Subject::Parameters => "",
         };
         say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;
     }

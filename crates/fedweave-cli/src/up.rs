@@ -24,6 +24,8 @@ Examples:
       models of any class: processes exchange predictions on public rows, as `fedweave fit --model` does
   fedweave up nodes.csv --edges edges.csv --target y --lambda 0.1 --parts 8 --out run
       eight processes on this machine, mutual TLS, the same run directory as `fedweave fit`
+  fedweave up nodes.csv --edges edges.csv --target y --coupling learnt --parts 4 --out run
+      the processes learn together how alike their models are, from sums over their rows, then solve
   fedweave up nodes.csv --edges edges.csv --target y --lambda 0.1 --parts 3 --work three --hosts h1,h2,h3 --prepare
       the files for three hosts: copy a folder to each and run `fedweave node` there";
 
@@ -40,7 +42,7 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let prepared = prepare(&federated.network, &launch_options(&launch))?;
     let Some(seconds) = run_processes(&launch, &federated.network, &prepared)? else { return Ok(not_run(&launch)) };
     let collected = collect(&prepared, &federated.network)?;
-    let result = federated.finish(collected, seconds);
+    let result = federated.finish(collected, seconds)?;
     let written = writer.map(|writer| fit::write_run(&result, writer)).transpose()?;
     let text = || Ok(format!("{}\n{}", words(&prepared), fit::text(&result, written.as_deref())?));
     tell(&output, || fit::summary(&result), text)?;

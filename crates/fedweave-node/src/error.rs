@@ -14,6 +14,18 @@ pub enum Error {
         /// The first node out of order.
         node: String,
     },
+    /// A node whose name comes after all names that a common mean can have.
+    #[error("node `{node}`: no name is left for the common mean of all nodes; rename the node")]
+    HubName {
+        /// The node.
+        node: String,
+    },
+    /// A part that is not among those that learn the coupling.
+    #[error("part `{part}` is not among the members that learn the coupling")]
+    NotAMember {
+        /// The part.
+        part: String,
+    },
     /// An edge starts at a node of another part.
     #[error("edge {edge} starts at `{node}`, which is not a node of this part")]
     ForeignNode {

@@ -30,6 +30,19 @@ impl Fnv {
     }
 }
 
+/// A name of a federation whose lower half is a digest of something that parts should have in common: who differs in that
+/// alone can be told apart from somebody of another federation.
+pub fn with_digest(federation: u64, digest: u64) -> u64 {
+    (federation & !DIGEST) | ((digest ^ (digest >> 32)) & DIGEST)
+}
+
+/// True if two names differ in the digest alone.
+pub fn differs_in_digest(a: u64, b: u64) -> bool {
+    a != b && a & !DIGEST == b & !DIGEST
+}
+
+const DIGEST: u64 = 0xffff_ffff;
+
 impl Default for Fnv {
     fn default() -> Self {
         Fnv::new()

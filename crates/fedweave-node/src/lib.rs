@@ -12,10 +12,12 @@
 pub mod certs;
 pub mod checkpoint;
 pub mod config;
+pub mod coupling;
 pub mod error;
 pub mod event_log;
 pub mod exposure;
 mod hash;
+pub mod hub;
 pub mod in_process;
 mod kernel;
 pub mod launch;
@@ -33,8 +35,10 @@ pub mod wire;
 
 pub use checkpoint::{FileStore, Store};
 pub use config::{PartFile, PartSettings};
+pub use coupling::CouplingPlan;
 pub use error::{Error, Result};
 pub use exposure::{Exposure, exposure};
+pub use hub::{Hub, hub_name, joined_to_all};
 pub use models::{Models, PublicSets};
 pub use network::Network;
 pub use part::{Effect, Event, Note, Outcome, Part, PeerStatus, Reason, State, Status};

@@ -108,24 +108,12 @@ impl Models {
     }
 }
 
-/// The name of a federation whose predictions are about these public rows: the lower half tells the rows, so that a part with
-/// other rows can be told apart from one of another federation.
-pub fn with_public(federation: u64, digest: u64) -> u64 {
-    (federation & !PUBLIC) | ((digest ^ (digest >> 32)) & PUBLIC)
-}
-
-/// True if two federations differ in their public rows alone.
-pub fn differs_in_public_rows(a: u64, b: u64) -> bool {
-    a != b && a & !PUBLIC == b & !PUBLIC
-}
-
-const PUBLIC: u64 = 0xffff_ffff;
-
 #[cfg(test)]
 mod tests {
     use fedweave::Matrix;
 
     use super::*;
+    use crate::hash::{differs_in_digest, with_digest};
 
     #[test]
     fn the_digest_sees_every_number_and_every_name() {
@@ -138,9 +126,9 @@ mod tests {
             PublicSets::PerNode([("a".into(), rows(&[1.0, 2.0])), ("c".into(), rows(&[3.0, 4.0]))].into()),
             PublicSets::PerNode([("a".into(), rows(&[1.0, 2.0, 3.0, 4.0]))].into()),
         ];
-        let mut names: Vec<u64> = sets.iter().map(|s| with_public(77 << 32, s.digest())).collect();
-        assert!(names.iter().skip(1).all(|name| differs_in_public_rows(names[0], *name)));
-        assert!(!differs_in_public_rows(names[0], with_public(78 << 32, sets[0].digest())));
+        let mut names: Vec<u64> = sets.iter().map(|s| with_digest(77 << 32, s.digest())).collect();
+        assert!(names.iter().skip(1).all(|name| differs_in_digest(names[0], *name)));
+        assert!(!differs_in_digest(names[0], with_digest(78 << 32, sets[0].digest())));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), sets.len());

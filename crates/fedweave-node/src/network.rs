@@ -2,9 +2,11 @@
 //! on several machines.
 
 use fedweave::loss::{LossOptions, LossSpec};
-use fedweave::{Dataset, Graph, Matrix, Problem};
+use fedweave::{Dataset, Graph, Problem};
 
+use crate::coupling::{CouplingPlan, rows_of};
 use crate::error::{Error, Result};
+use crate::hub::Hub;
 use crate::models::Models;
 use crate::plan::{
     DeadPolicy, MethodSpec, NO_AUTHORITY, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule, numbered_features,
@@ -38,6 +40,8 @@ pub struct Network {
     pub patience: Patience,
     /// Models of any class, for the method on predictions.
     pub models: Option<Models>,
+    /// The last node is a common mean of all others, which has no rows.
+    pub hub: Option<Hub>,
 }
 
 impl Network {
@@ -76,6 +80,12 @@ impl Network {
         part.iter().enumerate().for_each(|(i, &p)| nodes_of[p].push(i));
         let plan = |p: usize| self.plan(p, &nodes_of[p], part, &neighbours[p], diameter);
         let mut plans = (0..parts).filter(|&p| !nodes_of[p].is_empty()).map(plan).collect::<Result<Vec<_>>>()?;
+        if self.hub == Some(Hub::Learnt) {
+            let members: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
+            let hub = self.names.last().cloned().unwrap_or_default();
+            let coupling = CouplingPlan { hub, members, learnt: None };
+            plans.iter_mut().for_each(|plan| plan.coupling = Some(coupling.clone()));
+        }
         let federation = plans.first().map_or(0, |plan| plan.agreement(NO_AUTHORITY, &self.features()));
         plans.iter_mut().for_each(|plan| plan.federation = federation);
         Ok(plans)
@@ -100,7 +110,7 @@ impl Network {
             // All parts agree on it: computed once.
             federation: 0,
             nodes: nodes.iter().map(|&i| self.names[i].clone()).collect(),
-            data: self.rows_of(nodes)?,
+            data: rows_of(&self.data, nodes)?,
             loss: match &self.loss {
                 LossSpec::Same(family) => LossSpec::Same(*family),
                 LossSpec::PerNode(of) => LossSpec::PerNode(nodes.iter().map(|&i| of[i]).collect()),
@@ -114,6 +124,7 @@ impl Network {
             stop: StopRule { rounds_max: self.rounds_max, tolerance: self.tolerance, diameter },
             patience: self.patience,
             models: self.models.as_ref().map(|models| models.select(nodes)),
+            coupling: None,
         })
     }
 
@@ -125,17 +136,6 @@ impl Network {
     /// True if the last feature is an intercept.
     pub fn has_intercept(&self) -> bool {
         self.models.is_none() && self.loss_options.spare_last
-    }
-
-    fn rows_of(&self, nodes: &[usize]) -> Result<Dataset> {
-        let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-        for &i in nodes {
-            x.extend_from_slice(self.data.features(i));
-            y.extend_from_slice(self.data.labels(i));
-            weight.extend_from_slice(self.data.weights(i));
-            offsets.push(y.len());
-        }
-        Ok(Dataset::new(offsets, Matrix::from_rows(self.data.dim(), x), y, weight)?)
     }
 
     /// For each part, the parts next to it, in increasing order.

@@ -7,6 +7,7 @@
 mod boundary;
 mod event;
 mod join;
+mod learning;
 mod mutant;
 mod note;
 mod peer;
@@ -29,6 +30,7 @@ use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
 pub use event::{Effect, Event};
 use join::Joining;
+use learning::Learning;
 #[cfg(test)]
 pub(crate) use mutant::Mutant;
 pub use note::{Note, Outcome, PeerStatus, Reason, State, Status};
@@ -47,6 +49,7 @@ pub struct Part {
     peers: Vec<Peer>,
     state: State,
     joining: Option<Joining>,
+    learning: Option<Box<Learning>>,
     done: u64,
     reason: Option<Reason>,
     /// The largest residual heard of in this epoch.
@@ -85,6 +88,7 @@ impl Part {
 
     /// A part that goes on from a checkpoint: the bytes of the last [`Effect::Persist`] that is still there.
     pub fn restore(plan: Plan, checkpoint: &[u8]) -> Result<Self> {
+        let (plan, checkpoint) = state::with_saved_coupling(plan, checkpoint)?;
         let mut part = Self::new(plan)?;
         let saved = Saved::from_bytes(checkpoint, &part.plan, part.sizes())?;
         for (peer, &(from, until)) in part.peers.iter_mut().zip(&saved.counts) {
@@ -115,6 +119,7 @@ impl Part {
             peers,
             state: State::New,
             joining: None,
+            learning: None,
             done: 0,
             reason: None,
             epoch_max: f64::INFINITY,
@@ -147,6 +152,11 @@ impl Part {
     /// True if rounds are left that need nobody else: the next tick may come at once.
     pub fn wants_tick(&self) -> bool {
         self.more
+    }
+
+    /// True before the rounds, while the coupling is learnt.
+    pub(crate) fn is_learning(&self) -> bool {
+        self.state == State::Learning
     }
 
     /// Rounds done.

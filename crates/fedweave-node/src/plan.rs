@@ -6,8 +6,9 @@ use fedweave::loss::{LossOptions, LossSpec};
 use fedweave::penalty::{Norm1, Norm2, NormInf, Penalty, SquaredNorm};
 use serde::{Deserialize, Serialize};
 
-use crate::hash::Fnv;
-use crate::models::{Models, with_public};
+use crate::coupling::CouplingPlan;
+use crate::hash::{Fnv, with_digest};
+use crate::models::Models;
 
 /// The name of the method on predictions.
 pub const ON_PREDICTIONS: &str = "fedrelax-predictions";
@@ -49,6 +50,8 @@ pub struct Plan {
     pub patience: Patience,
     /// Models of any class, for the method on predictions; `loss` and `penalty` then do not matter.
     pub models: Option<Models>,
+    /// The coupling is learnt by all parts before the rounds.
+    pub coupling: Option<CouplingPlan>,
 }
 
 impl Plan {
@@ -65,7 +68,7 @@ impl Plan {
         let hash = hash.word(tolerance.unwrap_or(-1.0).to_bits()).word(u64::from(diameter));
         if let Some(models) = &self.models {
             let settings = hash.text(&format!("{:?}", models.task)).finish();
-            return with_public(settings, models.public.digest());
+            return with_digest(settings, models.public.digest());
         }
         let loss = match &self.loss {
             LossSpec::Same(family) => format!("{family:?}"),
@@ -73,7 +76,15 @@ impl Plan {
         };
         let LossOptions { ridge, spare_last, node_weight } = self.loss_options;
         let hash = hash.text(&loss).word(ridge.to_bits()).word(u64::from(spare_last));
-        hash.text(&format!("{node_weight:?}")).text(self.penalty.name()).finish()
+        let hash = hash.text(&format!("{node_weight:?}")).text(self.penalty.name());
+        match &self.coupling {
+            Some(coupling) => {
+                let hash = coupling.members.iter().fold(hash.text(&coupling.hub), |hash, name| hash.text(name));
+                // The lower half tells later what was learnt.
+                with_digest(hash.finish(), 0)
+            }
+            None => hash.finish(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use cautions::cautions;
 pub use parent::ParentWatch;
-pub use result::PartSummary;
+pub use result::{CouplingFile, PartSummary};
 
 use crate::checkpoint::{FileStore, Store};
 use crate::config::PartSettings;
@@ -156,7 +156,7 @@ pub fn run_part(
     let (end, snapshot) = run::run(&mut part, &settings.plan.peers, around)?;
     log.write(now_ms(), &LocalEvent::ProcessEnded { round: snapshot.round, seconds: snapshot.seconds })?;
     match end {
-        End::Done(outcome) => Ok(Finished::Done(result::write(settings, &outcome, &part.fitted(), &snapshot)?)),
+        End::Done(outcome) => Ok(Finished::Done(result::write(settings, &outcome, &part, &snapshot)?)),
         End::Stopped => Ok(Finished::Stopped { round: snapshot.round }),
     }
 }

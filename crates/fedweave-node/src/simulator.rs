@@ -6,6 +6,7 @@
 //! end the models must have the bits of the solver on one machine.
 
 mod batch;
+mod coupling;
 mod faults;
 mod incidents;
 mod invariants;

@@ -21,6 +21,8 @@ pub struct Subproblem {
     pub receives: Vec<Vec<u32>>,
     /// The edge of the problem that each edge of the plan is; none if it leads to a peer that does not count.
     pub edges: Vec<Option<u32>>,
+    /// The peers that count.
+    pub counted: Vec<bool>,
 }
 
 impl Subproblem {
@@ -29,11 +31,12 @@ impl Subproblem {
         check_settings(plan)?;
         let ghosts = ghosts(plan)?;
         let mut number: BTreeMap<&str, u32> = plan.nodes.iter().map(|n| (n.as_str(), 0)).collect();
-        number.extend(ghosts.iter().filter(|(_, peer)| counts(**peer as usize)).map(|(n, _)| (*n, 0)));
+        let counts_edge = |e: &&PlanEdge| e.peer.is_none_or(|p| counts(p.0 as usize)) && plan.takes_part(e);
+        let far_ends = plan.edges.iter().filter(counts_edge).map(|e| e.neighbour.as_str());
+        number.extend(far_ends.filter(|name| ghosts.contains_key(name)).map(|name| (name, 0)));
         number.values_mut().enumerate().for_each(|(k, i)| *i = k as u32);
         let own: Vec<u32> = plan.nodes.iter().map(|n| number[n.as_str()]).collect();
 
-        let counts_edge = |e: &&PlanEdge| e.peer.is_none_or(|p| counts(p.0 as usize));
         let ends = |e: &PlanEdge| (number[e.node.as_str()], number[e.neighbour.as_str()]);
         let triple = |e: &PlanEdge| (ends(e).0 as usize, ends(e).1 as usize, e.weight);
         let triples: Vec<_> = plan.edges.iter().filter(counts_edge).map(triple).collect();
@@ -57,9 +60,10 @@ impl Subproblem {
             list.dedup();
         }
         let loss = loss(plan, &own, number.len())?;
-        let problem = Problem::build(graph, loss, plan.penalty.build(), plan.lambda)?;
+        let problem = Problem::build(graph, loss, plan.build_penalty()?, plan.lambda)?;
         plan.method.fits(&problem)?;
-        Ok((Subproblem { own, receives, edges }, problem))
+        let counted = (0..plan.peers.len()).map(counts).collect();
+        Ok((Subproblem { own, receives, edges, counted }, problem))
     }
 }
 
@@ -72,6 +76,7 @@ fn check_settings(plan: &Plan) -> Result<()> {
         return Err(fedweave::Error::Size { what: "nodes of the data", expected, found }.into());
     }
     plan.method.check()?;
+    plan.check_coupling()?;
     let stop = &plan.stop;
     if let Some(value) = stop.tolerance.filter(|t| !(*t >= 0.0 && t.is_finite())) {
         return Err(Error::Setting { name: "tolerance", value, needs: "zero or positive" });

@@ -39,9 +39,27 @@ pub enum Kind {
     State = 6,
     /// The sender will count on the receiver from this round on.
     Welcome = 7,
+    /// Answers of parts to the question of this number about the coupling: how many numbers an answer has, then, for each,
+    /// the place of the part among the members, and the answer. `received` counts the questions whose totals the sender has.
+    Sums = 8,
+    /// The total of all answers to the question of this number, for somebody who is behind.
+    Total = 9,
+    /// What was learnt, for somebody who is still learning.
+    Coupling = 10,
 }
 
-const KINDS: [Kind; 7] = [Kind::Rows, Kind::Ack, Kind::Finished, Kind::Leave, Kind::Join, Kind::State, Kind::Welcome];
+const KINDS: [Kind; 10] = [
+    Kind::Rows,
+    Kind::Ack,
+    Kind::Finished,
+    Kind::Leave,
+    Kind::Join,
+    Kind::State,
+    Kind::Welcome,
+    Kind::Sums,
+    Kind::Total,
+    Kind::Coupling,
+];
 
 /// All of a frame but its numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]

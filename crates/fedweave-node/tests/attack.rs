@@ -29,6 +29,7 @@ fn victim(x: &[f64], y: &[f64]) -> Plan {
         tolerance: None,
         patience: Patience::default(),
         models: None,
+        hub: None,
     };
     network.plans(&[0, 1], 2).unwrap().remove(0)
 }
@@ -152,6 +153,7 @@ fn the_warning_names_who_is_exposed_and_why() {
         tolerance: None,
         patience: Patience::default(),
         models: None,
+        hub: None,
     };
     let plans = network.plans(&[0, 1, 2, 3], 4).unwrap();
     assert!(plans.iter().all(|plan| exposure(plan).is_empty()));

@@ -11,7 +11,9 @@ use fedweave::model::relax::{PublicRows, seed_of};
 use fedweave::{Dataset, Graph, Matrix};
 use fedweave_node::config::{PartFile, PartSettings};
 use fedweave_node::launch::{LaunchError, LaunchOptions, prepare};
-use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, Plan, PublicSets};
+use fedweave_node::{
+    DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, Plan, PublicSets, joined_to_all,
+};
 
 /// Five nodes in a chain, two of them without rows; two features and an intercept.
 fn network() -> Network {
@@ -37,6 +39,7 @@ fn network() -> Network {
         tolerance: None,
         patience: Patience::default(),
         models: None,
+        hub: None,
     }
 }
 
@@ -84,6 +87,7 @@ fn networks() -> Vec<Network> {
     let data = base().data.map_labels(|_| 0.0);
     all.push(Network { loss_options: point, data, ..loss(Family::Point) });
     all.extend(on_predictions());
+    all.extend(with_common_mean());
     all
 }
 
@@ -104,6 +108,7 @@ fn on_predictions() -> Vec<Network> {
             seeds: (0..5).map(|i| seed_of(SEED, i)).collect(),
             public: Arc::new(public),
         }),
+        hub: None,
         ..network()
     };
     vec![
@@ -111,6 +116,28 @@ fn on_predictions() -> Vec<Network> {
         with(common.clone(), Task::Regression, false, true),
         with(common, Task::Classification { classes: 2 }, false, false),
         with(PublicSets::PerNode(own), Task::Regression, false, false),
+    ]
+}
+
+/// A common mean with given weights, and one whose pull is learnt.
+fn with_common_mean() -> Vec<Network> {
+    let whole = |graph: Graph| Network {
+        names: network().names.into_iter().chain(["~common mean".into()]).collect(),
+        data: network().data.with_hub(),
+        penalty: PenaltyKind::Squared,
+        graph,
+        ..network()
+    };
+    let plain = network().graph;
+    let learnt = |change: Network| Network { lambda: 1.0, hub: Some(Hub::Learnt), ..change };
+    let other_name = |mut network: Network| {
+        network.names[5] = "~mean".into();
+        network
+    };
+    vec![
+        Network { lambda: 0.7, hub: Some(Hub::Given), ..whole(plain.with_hub(0.3).unwrap()) },
+        learnt(whole(joined_to_all(&plain).unwrap())),
+        other_name(learnt(whole(joined_to_all(&plain).unwrap()))),
     ]
 }
 

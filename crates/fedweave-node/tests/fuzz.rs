@@ -106,6 +106,11 @@ fn plans_on_predictions() -> Vec<Plan> {
     Scene::predictions(2).unwrap().plans
 }
 
+/// Six parts that learn the coupling before their rounds.
+fn plans_with_coupling() -> Vec<Plan> {
+    Scene::coupling(1).unwrap().plans
+}
+
 /// What a whole run really makes: frames by who gets them and from whom, and checkpoints by part.
 struct Genuine {
     frames: Vec<Vec<(PeerId, Vec<u8>)>>,
@@ -116,7 +121,9 @@ fn genuine(plans: &[Plan]) -> Genuine {
     let mut parts: Vec<Part> = plans.iter().map(|plan| Part::new(plan.clone()).unwrap()).collect();
     let mut made = Genuine { frames: vec![Vec::new(); parts.len()], checkpoints: vec![Vec::new(); parts.len()] };
     let (mut effects, mut next) = (Vec::new(), vec![0; parts.len()]);
-    for now in 0..60 {
+    // Learning takes longer than a few rounds.
+    let ticks = if plans[0].coupling.is_some() { 1_500 } else { 60 };
+    for now in 0..ticks {
         for k in 0..parts.len() {
             parts[k].handle(Event::Tick { now: now * 30 }, &mut effects);
             while let Some((from, bytes)) = made.frames[k].get(next[k]) {
@@ -141,7 +148,10 @@ fn genuine(plans: &[Plan]) -> Genuine {
 
 #[test]
 fn frames() {
-    let seeds = genuine(&plans()).frames.concat().into_iter().map(|(_, bytes)| bytes).collect();
+    let mut frames = genuine(&plans()).frames.concat();
+    let learning = genuine(&plans_with_coupling()).frames.concat();
+    frames.extend(learning.into_iter().step_by(97));
+    let seeds = frames.into_iter().map(|(_, bytes)| bytes).collect();
     fuzz("frame", seeds, |bytes| {
         // The checksum is right as often as not, or nothing would be seen of what lies behind it.
         let mut fixed = bytes.to_vec();
@@ -188,6 +198,12 @@ fn checkpoints_of_predictions() {
     fuzz_checkpoints("checkpoint-predictions", &plans_on_predictions());
 }
 
+/// A checkpoint begins with rounds and ends with a coupling.
+#[test]
+fn checkpoints_of_couplings() {
+    fuzz_checkpoints("checkpoint-coupling", &plans_with_coupling());
+}
+
 fn fuzz_checkpoints(target: &str, plans: &[Plan]) {
     let plan = plans[0].clone();
     let seeds = genuine(plans).checkpoints.remove(0);
@@ -218,6 +234,12 @@ fn events() {
 #[test]
 fn events_of_predictions() {
     fuzz_events("events-predictions", &plans_on_predictions());
+}
+
+/// Sums, totals and couplings that are none.
+#[test]
+fn events_of_couplings() {
+    fuzz_events("events-coupling", &plans_with_coupling());
 }
 
 fn fuzz_events(target: &str, plans: &[Plan]) {

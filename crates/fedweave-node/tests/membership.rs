@@ -35,6 +35,7 @@ fn network(policy: DeadPolicy) -> Network {
         tolerance: Some(1e-9),
         patience: Patience { policy, dead_after_ms: 200, retry_ms: 20 },
         models: None,
+        hub: None,
     }
 }
 

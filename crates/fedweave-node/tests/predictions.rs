@@ -48,6 +48,7 @@ fn network(seed: u64, rows: usize, kinds: &[&str]) -> Network {
         tolerance: None,
         patience: Patience::default(),
         models: Some(models),
+        hub: None,
     }
 }
 

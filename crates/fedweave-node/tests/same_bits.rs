@@ -50,6 +50,7 @@ fn network(seed: u64) -> Network {
         tolerance: None,
         patience: Patience::default(),
         models: None,
+        hub: None,
     }
 }
 

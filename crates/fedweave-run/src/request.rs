@@ -98,7 +98,8 @@ impl Naming {
 /// Keys of a federation are read where it is launched.
 fn federation_keys(reader: &Reader, job: Job) {
     let keys = GROUPS.iter().flat_map(|(_, keys)| keys.iter());
-    for key in keys.filter(|key| job == Job::Up && key.is_for(Job::Up) && !key.is_for(Job::Fit)) {
+    let of_launch = |key: &&Key| !key.is_for(Job::Fit) || key.name == "parts";
+    for key in keys.filter(|key| job == Job::Up && key.is_for(Job::Up)).filter(of_launch) {
         reader.has(key.name);
     }
 }

@@ -32,6 +32,11 @@ impl TrainingRows {
         self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows))
     }
 
+    /// Scales the rows as told.
+    pub fn scaled_by(rows: Dataset, scaling: Scaling) -> Self {
+        TrainingRows { scaled: scaling.apply(&rows), rows, scaling: Some(scaling) }
+    }
+
     /// The solver's models in the units of the input.
     pub fn restore(&self, loss: &LossSpec, w: &Matrix) -> Matrix {
         let mut parameters = w.clone();

@@ -2,16 +2,18 @@
 //!
 //! Starting the processes, and waiting for them, is up to the caller ([`fedweave_node::launch`]).
 
+pub(crate) mod coupling;
+
 use std::sync::Arc;
 
-use fedweave::Problem;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
+use fedweave::{Dataset, Graph, Problem};
 use fedweave_io::Input;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
-use fedweave_node::{DeadPolicy, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets};
+use fedweave_node::{DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets, hub_name};
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Error, Result, refuse, require};
@@ -49,16 +51,20 @@ pub struct FederatedFit {
     request: UpRequest,
     input: Input,
     loss: LossSpec,
-    problem: Problem,
-    training: TrainingRows,
+    /// The problem and its rows; `None` before the parts have learnt the coupling.
+    given: Option<(Problem, TrainingRows)>,
 }
 
 impl FederatedFit {
     /// Checks the data and describes the network.
     pub fn new(request: UpRequest, input: Input, launch: &LaunchChoice) -> Result<Self> {
-        let (model, lambda) = (&request.fit.model, request.lambda);
+        let model = &request.fit.model;
         let loss = model.loss(&input)?;
         check(model, &input, &loss)?;
+        let Some(lambda) = request.lambda else {
+            let network = coupling::network(&request, &input, &loss, launch)?;
+            return Ok(FederatedFit { network, request, input, loss, given: None });
+        };
         let training = TrainingRows::new(model, input.data.clone());
         refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
@@ -66,11 +72,12 @@ impl FederatedFit {
         let Some(penalty) = PenaltyKind::named(name) else {
             refuse!("--penalty {name}: a federation knows norm2, norm1, norminf and squared");
         };
-        let node_weight = model.options.node_weight.resolved(&training.scaled);
+        let Whole { names, graph, data } = whole(&request, &input, &training)?;
+        let node_weight = model.options.node_weight.resolved(&data);
         let network = Network {
-            names: input.names.clone(),
-            graph: input.graph.clone(),
-            data: training.scaled.clone(),
+            names,
+            graph,
+            data,
             loss: loss.clone(),
             loss_options: LossOptions { node_weight, ..model.options },
             penalty,
@@ -80,17 +87,38 @@ impl FederatedFit {
             tolerance: request.rounds.is_none().then_some(request.fit.solve.tolerance),
             patience: patience(launch)?,
             models: None,
+            hub: request.fit.hub.map(|_| Hub::Given),
         };
-        Ok(FederatedFit { network, request, input, loss, problem, training })
+        Ok(FederatedFit { network, request, input, loss, given: Some((problem, training)) })
     }
 
     /// The result, judged with all rows in sight.
-    pub fn finish(self, collected: Collected, seconds: f64) -> FitResult {
-        let settings = &self.request.fit.solve;
-        let (solution, traffic) = certify_collected(&self.problem, collected, &self.network.method, settings);
+    pub fn finish(self, collected: Collected, seconds: f64) -> Result<FitResult> {
+        let FederatedFit { network, request, input, loss, given } = self;
+        let Some((problem, training)) = given else {
+            return coupling::result(request, input, loss, &network, collected, seconds);
+        };
+        let (solution, traffic) = certify_collected(&problem, collected, &network.method, &request.fit.solve);
         let solved = Solved { solution, traffic: Some(traffic), seconds };
-        finish(self.request.fit, self.input, self.loss, self.problem, self.training, solved)
+        Ok(finish(request.fit, input, loss, problem, training, solved))
     }
+}
+
+/// Nodes, edges and rows of a network.
+struct Whole {
+    names: Vec<String>,
+    graph: Graph,
+    data: Dataset,
+}
+
+/// The network, with a common mean if one was asked for.
+fn whole(request: &UpRequest, input: &Input, training: &TrainingRows) -> Result<Whole> {
+    let mut names = input.names.clone();
+    let Some(share) = request.fit.hub else {
+        return Ok(Whole { names, graph: input.graph.clone(), data: training.scaled.clone() });
+    };
+    names.push(hub_name(&input.names).map_err(|e| Error::Request(e.to_string()))?);
+    Ok(Whole { names, graph: input.graph.with_hub(share)?, data: training.scaled.with_hub() })
 }
 
 fn method(request: &UpRequest, problem: &Problem) -> Result<MethodSpec> {
@@ -157,6 +185,7 @@ impl FederatedModels {
             tolerance: None,
             patience: patience(launch)?,
             models: Some(models),
+            hub: None,
         };
         Ok(FederatedModels { network, request, input, task, specs, training, lambda })
     }

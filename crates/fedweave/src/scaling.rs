@@ -27,6 +27,26 @@ impl Scaling {
         Self::new(data, false, true)
     }
 
+    /// The scaling of rows whose features have these means and deviations, known from elsewhere; as for rows, constant columns
+    /// keep their scale, and an intercept is the last column.
+    pub fn of_moments(mean: &[f64], deviation: &[f64], intercept: bool) -> Self {
+        let d = mean.len();
+        let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };
+        for j in 0..d - usize::from(intercept) {
+            scaling.set(j, mean[j], deviation[j], intercept);
+        }
+        scaling
+    }
+
+    fn set(&mut self, j: usize, mean: f64, deviation: f64, centre: bool) {
+        if centre {
+            self.mean[j] = mean;
+        }
+        if deviation > 1e-12 * mean.abs() {
+            self.scale[j] = deviation;
+        }
+    }
+
     fn new(data: &Dataset, intercept: bool, centre: bool) -> Self {
         let (n, d) = (data.len().max(1) as f64, data.dim());
         let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };
@@ -36,12 +56,7 @@ impl Scaling {
             let unit = column().fold(0.0f64, |m, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
             let mean = column().map(|x| x / unit / n).sum::<f64>() * unit;
             let deviation = (column().map(|x| ((x - mean) / unit).powi(2)).sum::<f64>() / n).sqrt() * unit;
-            if centre {
-                scaling.mean[j] = mean;
-            }
-            if deviation > 1e-12 * mean.abs() {
-                scaling.scale[j] = deviation;
-            }
+            scaling.set(j, mean, deviation, centre);
         }
         scaling
     }

@@ -20,6 +20,45 @@ fn processes_over_tls_give_the_bits_of_one_machine() {
 }
 
 #[test]
+fn a_common_mean_lives_in_one_part_and_gives_the_bits_of_one_machine() {
+    let s = Sandbox::new();
+    assert!([0, 1].contains(&s.run(&format!("fit {FIT} --hub 0.3 --rounds 80 --out one")).code));
+    for parts in [1, 3] {
+        let outcome = s.run(&format!("up {FIT} --hub 0.3 --rounds 80 --parts {parts} --out many{parts}"));
+        assert!([0, 1].contains(&outcome.code), "{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(s.read(&format!("many{parts}/parameters.csv")), s.read("one/parameters.csv"), "{parts} parts");
+    }
+}
+
+const LEARNT: &str = "nodes.csv --edges edges.csv --target y --coupling learnt --solver primal-dual --step-ratio 1";
+
+#[test]
+fn parts_learn_the_coupling_with_the_bits_of_one_machine() {
+    let s = Sandbox::new();
+    for parts in [2, 4] {
+        let outcome = s.run(&format!("fit {LEARNT} --rounds 80 --parts {parts} --out one{parts}"));
+        assert!([0, 1].contains(&outcome.code), "{}{}", outcome.stdout, outcome.stderr);
+        let outcome = s.run(&format!("up {LEARNT} --rounds 80 --parts {parts} --out many{parts}"));
+        assert!([0, 1].contains(&outcome.code), "{}{}", outcome.stdout, outcome.stderr);
+        for file in ["parameters.csv", "covariance.csv"] {
+            assert_eq!(s.read(&format!("many{parts}/{file}")), s.read(&format!("one{parts}/{file}")), "{parts} {file}");
+        }
+    }
+    let refused = s.run("up nodes.csv --edges edges.csv --target y --coupling learnt --loss absolute");
+    assert!(refused.code == 2 && refused.stderr.contains("squared loss only"), "{}", refused.stderr);
+    let refused = s.run("fit nodes.csv --edges edges.csv --target y --lambda 1 --parts 3");
+    assert!(refused.code == 2 && refused.stderr.contains("--coupling learnt"), "{}", refused.stderr);
+}
+
+#[test]
+fn parts_that_learn_the_coupling_stop_at_the_tolerance() {
+    let s = Sandbox::new();
+    let summary = s.json(&format!("up {LEARNT} --tolerance 1e-7 --parts 3"));
+    assert_eq!(summary["status"], "converged", "{summary}");
+    assert!(summary["coupling"]["rho"].as_f64().is_some(), "{summary}");
+}
+
+#[test]
 fn a_federation_stops_by_itself_at_the_tolerance() {
     let s = Sandbox::new();
     let summary = s.json(&format!("up {FIT} --tolerance 1e-7 --parts 3"));

@@ -24,6 +24,9 @@ pub struct PartFile {
     pub certificates: Option<CertificateSection>,
     /// What all parts agree on.
     pub federation: FederationSection,
+    /// The parts learn the coupling before their rounds; `lambda` and the penalty are then learnt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<CouplingSection>,
     /// Patience with silent neighbours.
     #[serde(default)]
     pub silence: SilenceSection,
@@ -90,6 +93,16 @@ pub struct FederationSection {
     /// node-weight rows: what a unit of row weight counts, e.g. one over the mean number of rows of a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_unit: Option<f64>,
+}
+
+/// A coupling that is learnt; all parts agree on this section, too.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CouplingSection {
+    /// The common mean: a node without rows of one of the parts, to which every node has an edge.
+    pub hub: String,
+    /// Names of all parts, in byte order.
+    pub members: Vec<String>,
 }
 
 /// What to do about silent neighbours.

@@ -195,7 +195,7 @@ const KNOWN_PENALTIES: &str = "a federation knows norm2, norm1, norminf and squa
 const SAME_PUBLIC_ROWS: &str = "all parts need the same public rows: write model.public";
 
 /// Keys of `fedweave fit` that need the rows of all parts or stand elsewhere, and what to do instead.
-const FOREIGN: [(&str, &str); 21] = [
+const FOREIGN: [(&str, &str); 23] = [
     ("edges", "write [[edge]] entries"),
     ("knn", "write [[edge]] entries"),
     ("standardize", "scale the features before: it needs the rows of all parts"),
@@ -203,6 +203,8 @@ const FOREIGN: [(&str, &str); 21] = [
     ("loss-column", "all nodes of a federation have the same loss"),
     ("penalty-matrix", KNOWN_PENALTIES),
     ("block", KNOWN_PENALTIES),
+    ("coupling", "write a section [coupling]"),
+    ("hub", "write the common mean as a node without rows, and [[edge]] entries to it"),
     ("lambda-grid", "write lambda"),
     ("validation", "a federation trains with all rows"),
     ("solver", "write federation.method"),

@@ -8,10 +8,11 @@ use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave_io::TomlFile;
 
 use super::error::{Checked, ConfigError, ConfigFault, out_of_range};
-use super::file::{CertificateSection, EdgeEntry, NeighbourEntry, PartFile};
+use super::file::{CertificateSection, CouplingSection, EdgeEntry, NeighbourEntry, PartFile};
 use super::model::{Parametric, refuse_foreign};
 use super::rows::{models, rows};
 use crate::certs::{Credentials, check_name};
+use crate::coupling::CouplingPlan;
 use crate::plan::{ON_PREDICTIONS, PenaltyKind, Plan};
 use crate::transport::{Link, Neighbour};
 
@@ -127,11 +128,12 @@ fn plan(file: &PartFile, link: &Link) -> Checked<(Plan, Vec<String>)> {
     if !on_predictions && !file.nodes.is_empty() {
         return Err(ConfigFault::Belongs { key: "[[node]]", owner: format!("method {ON_PREDICTIONS}") });
     }
-    let lambda = file.model.checked_lambda()?;
-    let Parametric { family, options, penalty } = match on_predictions {
-        true => any_class(file)?,
-        false => file.model.parametric()?,
+    let (lambda, parametric) = match (&file.coupling, on_predictions) {
+        (Some(coupling), _) => (1.0, coupled(file, coupling)?),
+        (None, true) => (file.model.checked_lambda()?, any_class(file)?),
+        (None, false) => (file.model.checked_lambda()?, file.model.parametric()?),
     };
+    let Parametric { family, options, penalty } = parametric;
     let spec = file.model.input(if on_predictions { None } else { Some(family) })?;
     let inside = |e: &&EdgeEntry| e.part.as_ref().is_none_or(|part| *part == file.name);
     let far_ends = file.edges.iter().filter(inside).map(|e| e.neighbour.as_str());
@@ -162,9 +164,41 @@ fn plan(file: &PartFile, link: &Link) -> Checked<(Plan, Vec<String>)> {
         data: rows.data,
         peers,
         models,
+        coupling: file.coupling.as_ref().map(CouplingSection::plan),
     };
     let federation = plan.agreement(&link.identity().federation, &rows.features);
     Ok((Plan { federation, ..plan }, rows.features))
+}
+
+/// Loss and penalty while the coupling is still to be learnt.
+fn coupled(file: &PartFile, coupling: &CouplingSection) -> Checked<Parametric> {
+    let model = &file.model;
+    let given = [
+        ("model.lambda", model.lambda.is_some()),
+        ("model.penalty", model.penalty.is_some()),
+        ("model.ridge", model.ridge.is_some()),
+        ("model.node-weight", model.node_weight.is_some()),
+        ("method fedrelax-predictions", file.federation.on_predictions()),
+    ];
+    if let Some((key, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(ConfigFault::Belongs { key, owner: "a coupling that is given; [coupling] is learnt".into() });
+    }
+    if coupling.members.len() != file.federation.parts as usize {
+        let needs = "the names of all parts, as many as federation.parts";
+        return Err(out_of_range("coupling.members", format!("{:?}", coupling.members), needs));
+    }
+    Ok(Parametric { penalty: PenaltyKind::Squared, ..model.parametric()? })
+}
+
+impl CouplingSection {
+    /// What a plan says in this section.
+    pub fn of(plan: &CouplingPlan) -> Self {
+        CouplingSection { hub: plan.hub.clone(), members: plan.members.clone() }
+    }
+
+    fn plan(&self) -> CouplingPlan {
+        CouplingPlan { hub: self.hub.clone(), members: self.members.clone(), learnt: None }
+    }
 }
 
 /// Loss and penalty of models of any class, which have neither.

@@ -6,7 +6,8 @@ use fedweave::loss::{Family, NodeWeight};
 use fedweave::model::ModelSpec;
 
 use super::file::{
-    CertificateSection, EdgeEntry, FederationSection, NeighbourEntry, NodeEntry, PartFile, SilenceSection,
+    CertificateSection, CouplingSection, EdgeEntry, FederationSection, NeighbourEntry, NodeEntry, PartFile,
+    SilenceSection,
 };
 use super::model::ModelSection;
 use crate::plan::{MethodSpec, PenaltyKind, Plan};
@@ -52,6 +53,7 @@ impl PartFile {
             metrics: place.metrics.clone(),
             certificates: place.certificates.clone(),
             federation: FederationSection::of(plan, place.parts),
+            coupling: plan.coupling.as_ref().map(CouplingSection::of),
             silence: SilenceSection::of(&plan.patience),
             model: ModelSection::of(plan, place),
             nodes: place.models.as_ref().map_or_else(Vec::new, |models| node_entries(plan, models)),
@@ -74,7 +76,7 @@ impl ModelSection {
             target: (family != Family::Point).then(|| "target".into()),
             features: Some(place.features.clone()),
             weight: Some("weight".into()),
-            lambda: Some(plan.lambda),
+            lambda: plan.coupling.is_none().then_some(plan.lambda),
             ..ModelSection::default()
         };
         match (&place.models, plan.method) {
@@ -105,7 +107,8 @@ impl ModelSection {
             ridge: (options.ridge != 0.0).then_some(options.ridge),
             no_intercept: family != Family::Point && !options.spare_last,
             node_weight: (options.node_weight != NodeWeight::Equal).then(|| "rows".into()),
-            penalty: (plan.penalty != PenaltyKind::Norm2).then(|| plan.penalty.name().into()),
+            penalty: (plan.penalty != PenaltyKind::Norm2 && plan.coupling.is_none())
+                .then(|| plan.penalty.name().into()),
             ..self
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use fedweave::learn::coupling::shared::SharedCoupling;
 use fedweave::model::Fitted;
 use fedweave::solve::{History, RoundRecord, Settings, Solution, certify};
 use fedweave::{Matrix, Problem};
@@ -10,9 +11,10 @@ use fedweave_io::{ModelFile, read_json, read_parameters};
 
 use super::error::LaunchError;
 use super::prepare::Prepared;
+use crate::hub::Hub;
 use crate::network::Network;
 use crate::plan::{MethodSpec, PlanEdge};
-use crate::process::PartSummary;
+use crate::process::{CouplingFile, PartSummary};
 
 /// What it took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Collected {
     pub u: Option<Matrix>,
     /// Rounds, messages and bytes.
     pub exchange: Exchange,
+    /// What the parts learnt before; the models then are those of scaled features.
+    pub coupling: Option<SharedCoupling>,
 }
 
 /// The models of any class of all nodes.
@@ -48,11 +52,19 @@ pub fn collect(prepared: &Prepared, network: &Network) -> Result<Collected, Laun
     let dim = network.loss.family(0).dim(network.data.dim());
     let mut w = Matrix::zeros(network.graph.nodes(), dim);
     let mut u = Matrix::zeros(network.graph.edges(), dim);
-    let mut exchange = Exchange::default();
+    let (mut exchange, mut coupling) = (Exchange::default(), None);
     for (result, plan) in results(prepared).zip(&prepared.plans) {
         exchange.add(&result)?;
         let refused = |what: String| LaunchError::Result { path: result.clone(), what };
-        let models = read_parameters(&result)?;
+        let mut models = read_parameters(&result)?;
+        if network.hub == Some(Hub::Learnt) {
+            let file: CouplingFile = read_json(&result, "coupling.json")?;
+            models.w = scaled(&file, dim).ok_or_else(|| refused("not a coupling".into()))?;
+            let learnt = SharedCoupling::from_numbers(&file.numbers, dim).map_err(|e| refused(e.to_string()))?;
+            if coupling.get_or_insert_with(|| learnt.clone()) != &learnt {
+                return Err(refused("another coupling than that of the first part".into()));
+            }
+        }
         if models.names != plan.nodes || models.w.cols() != dim {
             return Err(refused(format!("not the result of {}", plan.name)));
         }
@@ -66,7 +78,7 @@ pub fn collect(prepared: &Prepared, network: &Network) -> Result<Collected, Laun
         }
     }
     let u = matches!(network.method, MethodSpec::PrimalDual { .. }).then_some(u);
-    Ok(Collected { w, u, exchange })
+    Ok(Collected { w, u, exchange, coupling })
 }
 
 /// Gathers models of any class.
@@ -78,6 +90,12 @@ pub fn collect_models(prepared: &Prepared) -> Result<CollectedModels, LaunchErro
         models.extend(file.nodes.into_iter().map(|model| (model.node, model.fitted)));
     }
     Ok(CollectedModels { models, exchange })
+}
+
+/// The models in scaled features.
+fn scaled(file: &CouplingFile, dim: usize) -> Option<Matrix> {
+    let fits = file.scaled_models.iter().all(|row| row.len() == dim);
+    fits.then(|| Matrix::from_rows(dim, file.scaled_models.concat()))
 }
 
 fn results(prepared: &Prepared) -> impl Iterator<Item = PathBuf> {

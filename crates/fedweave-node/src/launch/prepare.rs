@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fedweave::graph::cut;
 use fedweave::loss::LossSpec;
 use fedweave::model::relax::seed_of;
 use tempfile::TempDir;
@@ -81,8 +80,8 @@ impl Prepared {
 pub fn prepare(network: &Network, options: &LaunchOptions) -> Result<Prepared, LaunchError> {
     options.check()?;
     check_network(network, options.seed)?;
-    let parts = options.parts.min(network.names.len());
-    let cut = cut(&network.graph, parts);
+    let cut = network.cut(options.parts);
+    let parts = cut.part.iter().max().map_or(1, |last| last + 1);
     let plans = network.plans(&cut.part, parts)?;
     let seats = seats(options, plans.len())?;
     let (work, temporary) = folder(options.work.as_deref())?;

@@ -35,7 +35,9 @@ impl Boundary {
     /// The boundary of a plan whose edges were checked.
     pub fn new(plan: &Plan) -> Self {
         let index = |name: &String| plan.nodes.binary_search(name).unwrap_or(0) as u32;
-        let crossing = || plan.edges.iter().filter_map(|e| Some((e.peer?.0 as usize, index(&e.node))));
+        let crossing = || {
+            plan.edges.iter().filter(|e| plan.takes_part(e)).filter_map(|e| Some((e.peer?.0 as usize, index(&e.node))))
+        };
         let mut nodes: Vec<u32> = crossing().map(|(_, node)| node).collect();
         nodes.sort_unstable();
         nodes.dedup();

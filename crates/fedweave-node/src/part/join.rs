@@ -55,6 +55,10 @@ impl Joining {
 impl Part {
     /// A part that joins a federation which is under way: with the models of a checkpoint, or with the mean of its neighbours'.
     pub fn joining(plan: Plan, checkpoint: Option<&[u8]>) -> Result<Self> {
+        if plan.is_to_learn() && checkpoint.is_none() {
+            let needs = "all its parts from the start: what a new one has cannot be learnt from any more";
+            return Err(fedweave::Error::Method { method: "learnt coupling", needs }.into());
+        }
         let mut part = match checkpoint {
             Some(bytes) => Part::restore(plan, bytes)?,
             None => Part::new(plan)?,

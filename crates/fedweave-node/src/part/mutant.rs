@@ -38,6 +38,8 @@ pub enum Mutant {
     LeavesAtOnce,
     /// A part decides before it has heard of all others.
     DecidesTooSoon,
+    /// Answers about the coupling are added up from the part's own on.
+    AddsFromItselfOn,
     /// Damaged checkpoints are believed.
     BelievesDamagedCheckpoints,
     /// After a fall-back, the good checkpoint is written over.

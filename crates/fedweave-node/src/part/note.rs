@@ -76,6 +76,13 @@ pub enum Note {
         /// Which, and why.
         what: String,
     },
+    /// The coupling is known, and the rounds begin.
+    CouplingLearnt {
+        /// Questions that all parts have answered.
+        questions: u64,
+        /// Share of the graph.
+        rho: f64,
+    },
     /// The largest residual of the network was computed.
     NetworkResidual {
         /// The round it belongs to.
@@ -148,6 +155,8 @@ pub enum State {
     New,
     /// Asking neighbours from which round on to take part.
     Joining,
+    /// Learning the coupling with all other parts.
+    Learning,
     /// Waiting for the rows of neighbours.
     Waiting,
     /// Done.

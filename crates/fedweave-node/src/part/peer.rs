@@ -51,6 +51,8 @@ pub struct Peer {
     pub interval: u64,
     /// It sent something that it would not have sent, had it known what we have.
     pub owes_answer: bool,
+    /// It asked about the coupling, which this part has learnt.
+    pub owes_coupling: bool,
     /// The round after which it finished.
     pub finished: Option<u64>,
     pub round: u64,
@@ -76,6 +78,7 @@ impl Peer {
             retry_at: 0,
             interval: 0,
             owes_answer: false,
+            owes_coupling: false,
             finished: None,
             round: 0,
             bytes_in: 0,

@@ -2,7 +2,7 @@
 
 use super::mutant::Mutant;
 use super::{Effect, LIES_BORNE, Note, Part, Reason, State};
-use crate::models::differs_in_public_rows;
+use crate::hash::differs_in_digest;
 use crate::plan::{DeadPolicy, PeerId};
 use crate::wire::{Fault, Frame, Header, Kind, chunks_of};
 
@@ -14,16 +14,22 @@ impl Part {
             Ok(frame) => frame,
             Err(fault) => return self.refuse(from, Refusal::Frame(fault), effects),
         };
-        if frame.header.federation != self.plan.federation {
-            let other = differs_in_public_rows(frame.header.federation, self.plan.federation);
-            let why = if other && self.plan.models.is_some() { Refusal::PublicRows } else { Refusal::Federation };
-            return self.refuse(from, why, effects);
+        let about_coupling = matches!(frame.header.kind, Kind::Sums | Kind::Total | Kind::Coupling);
+        if about_coupling && self.plan.coupling.is_some() && frame.header.federation == self.plan.federation_to_learn()
+        {
+            return self.receive_learning(from, &frame, effects);
+        }
+        if about_coupling || frame.header.federation != self.plan.federation {
+            return self.receive_foreign(from, &frame.header, effects);
+        }
+        if self.state == State::Learning {
+            return;
         }
         match frame.header.kind {
             Kind::Join => return self.receive_join(from, &frame.header, effects),
             Kind::State => return self.receive_state(from, &frame, effects),
             Kind::Welcome => return self.receive_welcome(from, &frame.header, effects),
-            Kind::Rows | Kind::Ack | Kind::Finished | Kind::Leave => (),
+            _ => (),
         }
         if self.state == State::Joining {
             // Nothing of what others do in their rounds concerns this part now.
@@ -55,6 +61,19 @@ impl Part {
             Kind::Finished => self.peer_finished(from, &frame.header, effects),
             _ => self.note_received(from, &frame.header),
         }
+    }
+
+    /// A frame of another federation, or of one that differs in what its parts should have in common.
+    fn receive_foreign(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
+        let related = differs_in_digest(header.federation, self.plan.federation);
+        let why = match related {
+            // It has learnt already what this part is still learning.
+            true if self.state == State::Learning => return,
+            true if self.plan.models.is_some() => Refusal::PublicRows,
+            true if self.plan.coupling.is_some() => Refusal::Coupling,
+            _ => Refusal::Federation,
+        };
+        self.refuse(from, why, effects);
     }
 
     fn receive_rows(&mut self, from: PeerId, frame: &Frame, effects: &mut Vec<Effect>) {
@@ -163,6 +182,8 @@ pub(super) enum Refusal {
     Federation,
     #[error("predictions on public rows that are not ours; all parts need the same")]
     PublicRows,
+    #[error("another coupling was learnt there; all parts need the same answers")]
+    Coupling,
     #[error("round {round} while {done} are done")]
     Round { round: u64, done: u64 },
     #[error("{numbers} numbers, which is not the length of its rows")]

@@ -7,6 +7,7 @@
 use fedweave::Matrix;
 
 use super::mutant::Mutant;
+use super::state::append_coupling;
 use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
 use crate::kernel::{KernelState, kernel};
@@ -191,7 +192,7 @@ impl Part {
             memory: self.kernel.memory(),
             sent: self.boundary.sent.clone(),
         };
-        saved.to_bytes(&self.plan, self.sizes())
+        append_coupling(&self.plan, saved.to_bytes(&self.plan, self.sizes()))
     }
 
     /// Neighbours come and go between rounds: the problem is built anew with those that count in the next one.
@@ -205,7 +206,7 @@ impl Part {
     }
 
     fn has_right_subproblem(&self, round: u64) -> bool {
-        self.peers.iter().zip(&self.subproblem.receives).all(|(p, rows)| p.counts(round) != rows.is_empty())
+        self.peers.iter().zip(&self.subproblem.counted).all(|(p, counted)| p.counts(round) == *counted)
     }
 
     /// The problem with the peers that count in the next round, from models of the plan's nodes and flows of its edges.

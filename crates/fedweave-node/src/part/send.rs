@@ -7,7 +7,7 @@ use crate::plan::PeerId;
 use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
 
 /// The time between two tries grows up to so many times the first.
-const BACKOFF_MAX: u64 = 16;
+pub(super) const BACKOFF_MAX: u64 = 16;
 
 impl Part {
     pub(super) fn tick(&mut self, now: u64, effects: &mut Vec<Effect>) {
@@ -16,7 +16,10 @@ impl Part {
             let note = if self.done == 0 { Note::Started } else { Note::Restored { round: self.done } };
             effects.push(Effect::Note(note));
             self.peers.iter_mut().filter(|p| !p.up).for_each(|p| p.down_since = now);
-            self.begin_round(effects);
+            match self.plan.is_to_learn() {
+                true => self.begin_learning(effects),
+                false => self.begin_round(effects),
+            }
         }
         if let Some(reason) = self.reason.filter(|_| !self.told) {
             // Restored after the end.
@@ -26,8 +29,12 @@ impl Part {
         if self.state == State::Joining {
             return self.ask_to_join(effects);
         }
+        if self.state == State::Learning {
+            return self.tick_learning(effects);
+        }
         self.judge_silence(effects);
         for k in 0..self.peers.len() {
+            self.send_coupling(k, effects);
             self.send_again(k, effects);
         }
     }

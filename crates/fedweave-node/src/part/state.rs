@@ -6,11 +6,14 @@
 //! sizes: nodes, edges, parameters, peers, boundary nodes, rounds kept                      8 bytes each
 //! per peer: first and last round that count
 //! models | flows | memory of the method | per kept round: round, residual, rows
+//! where the coupling is learnt: its numbers, and how many there are (none before it is)
 //! ```
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fedweave::Matrix;
+use fedweave::learn::coupling::shared::SharedCoupling;
 
 use super::boundary::{ROUNDS_KEPT, Sent};
 use super::note::Reason;
@@ -159,6 +162,37 @@ impl Saved {
         }
         Ok(Saved { done, reason, epoch_max, residual, counts, w, u, memory, sent })
     }
+}
+
+/// Adds what was learnt about the coupling, where parts learn it: the numbers, and how many there are.
+pub fn append_coupling(plan: &Plan, mut bytes: Vec<u8>) -> Vec<u8> {
+    if plan.coupling.is_some() {
+        let numbers = plan.learnt().map(SharedCoupling::to_numbers).unwrap_or_default();
+        numbers.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        bytes.extend((numbers.len() as u64).to_le_bytes());
+    }
+    bytes
+}
+
+/// The plan with what a checkpoint says was learnt, and the rest of the checkpoint.
+pub fn with_saved_coupling(plan: Plan, checkpoint: &[u8]) -> Result<(Plan, &[u8])> {
+    if plan.coupling.is_none() {
+        return Ok((plan, checkpoint));
+    }
+    let fault = |what| Error::Checkpoint { what };
+    let (rest, count) = checkpoint.split_last_chunk::<8>().ok_or(fault("it is cut short"))?;
+    let count = u64::from_le_bytes(*count);
+    if count == 0 {
+        return Ok((plan, rest));
+    }
+    let dim = plan.data.dim();
+    if count != SharedCoupling::numbers(dim) as u64 || rest.len() < 8 * count as usize {
+        return Err(fault("its coupling is that of another problem"));
+    }
+    let (rest, numbers) = rest.split_at(rest.len() - 8 * count as usize);
+    let numbers: Vec<f64> = numbers.as_chunks::<8>().0.iter().map(|word| f64::from_le_bytes(*word)).collect();
+    let learnt = SharedCoupling::from_numbers(&numbers, dim).map_err(|_| fault("its coupling cannot be one"))?;
+    Ok((plan.with_coupling(Arc::new(learnt))?, rest))
 }
 
 fn finite(word: u64) -> Result<f64> {

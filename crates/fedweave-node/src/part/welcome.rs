@@ -14,7 +14,7 @@ impl Part {
         }
         match self.state {
             State::Finished => return self.send_finished(k, effects),
-            State::Joining => return,
+            State::Joining | State::Learning => return,
             State::New | State::Waiting => (),
         }
         let (done, peer) = (self.done, &mut self.peers[k]);

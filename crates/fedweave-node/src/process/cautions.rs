@@ -11,6 +11,8 @@ use crate::transport::Link;
 
 /// So many exposed nodes are named; of the others, their number.
 const EXPOSED_NAMED: usize = 3;
+/// Sums over fewer rows than so many times the number of features say much about single rows.
+const ROWS_PER_NUMBER: usize = 10;
 /// A certificate with fewer days left is mentioned.
 const DAYS_LEFT_MIN: i64 = 14;
 
@@ -33,8 +35,20 @@ pub fn cautions(settings: &PartSettings) -> Vec<String> {
     if exposed.len() > EXPOSED_NAMED {
         cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));
     }
+    cautions.extend(sums(&settings.plan));
     cautions.extend(liars(&settings.plan));
     cautions
+}
+
+/// What the sums reveal by which the coupling is learnt.
+fn sums(plan: &Plan) -> Option<String> {
+    let (rows, dim) = (plan.data.len(), plan.data.dim());
+    (plan.coupling.is_some() && rows > 0 && rows < ROWS_PER_NUMBER * dim).then(|| {
+        format!(
+            "all parts learn sums over the {rows} row(s) of this part, for {dim} features: few rows are easy to guess from \
+             their sums"
+        )
+    })
 }
 
 /// What the neighbouring parts could do to our models together, if they lied.

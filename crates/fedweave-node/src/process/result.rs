@@ -1,5 +1,7 @@
 //! What a part leaves behind: its models, its flows, a summary.
 
+use fedweave::Matrix;
+use fedweave::learn::coupling::shared::SharedCoupling;
 use fedweave::model::Fitted;
 use fedweave_io::{IoError, ModelFile, NodeModel, RunWriter};
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{PartSettings, plain_encoding};
 use crate::metrics::{NeighbourSnapshot, Snapshot};
 use crate::models::Models;
-use crate::part::{Outcome, Reason};
+use crate::part::{Outcome, Part, Reason};
 
 /// `summary.json` of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,24 +55,54 @@ impl PartSummary {
 }
 
 /// What a part leaves in its folder `result`.
-const RESULT_FILES: [&str; 5] = ["summary.json", "parameters.csv", "flows.csv", "models.json", "encoding.json"];
+const RESULT_FILES: [&str; 6] =
+    ["summary.json", "parameters.csv", "flows.csv", "models.json", "encoding.json", "coupling.json"];
 
-/// Writes the folder `result`; `fitted` are models of any class, for the method on predictions.
+/// `coupling.json` of a part: what was learnt, and the models in scaled features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CouplingFile {
+    /// Share of the graph.
+    pub rho: f64,
+    /// Deviation of the noise of a row.
+    pub noise: f64,
+    /// Everything that was learnt ([`SharedCoupling::to_numbers`]).
+    pub numbers: Vec<f64>,
+    /// Models of the nodes of the part, in the units of the rounds.
+    pub scaled_models: Vec<Vec<f64>>,
+}
+
+/// Writes the folder `result`.
 pub(super) fn write(
     settings: &PartSettings,
     outcome: &Outcome,
-    fitted: &[Option<Fitted>],
+    part: &Part,
     snapshot: &Snapshot,
 ) -> Result<PartSummary, IoError> {
     let summary = PartSummary::new(outcome, snapshot);
     let writer = RunWriter::create(&settings.state.join("result"), true, &RESULT_FILES)?;
-    match &settings.plan.models {
-        Some(models) => write_models(settings, models, fitted, &writer)?,
-        None => write_parameters(settings, outcome, &writer)?,
+    match (&settings.plan.models, part.plan().learnt()) {
+        (Some(models), _) => write_models(settings, models, &part.fitted(), &writer)?,
+        (None, Some(learnt)) => {
+            let mut models = outcome.models.clone();
+            learnt.scaling.restore(&mut models);
+            write_coupling(learnt, &outcome.models, &writer)?;
+            write_parameters(settings, &Outcome { models, ..outcome.clone() }, &writer)?;
+        }
+        (None, None) => write_parameters(settings, outcome, &writer)?,
     }
     writer.write_json("summary.json", &summary)?;
     writer.finish()?;
     Ok(summary)
+}
+
+fn write_coupling(learnt: &SharedCoupling, models: &Matrix, writer: &RunWriter) -> Result<(), IoError> {
+    let file = CouplingFile {
+        rho: learnt.coupling.rho,
+        noise: learnt.coupling.s2.sqrt(),
+        numbers: learnt.to_numbers(),
+        scaled_models: (0..models.rows()).map(|i| models.row(i).to_vec()).collect(),
+    };
+    writer.write_json("coupling.json", &file)
 }
 
 /// Models of any class, which `fedweave predict` reads.

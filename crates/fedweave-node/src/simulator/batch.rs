@@ -18,6 +18,8 @@ pub enum Subject {
     Parameters,
     /// Models of any class that exchange predictions, compared likewise.
     Predictions,
+    /// The same as the first, with a coupling that the parts learn before.
+    Coupling,
     /// Neighbours that lie: honest models must stay within the bound.
     Liars,
 }
@@ -74,6 +76,7 @@ impl Batch {
         let scene = match self.subject {
             Subject::Parameters => Scene::standard,
             Subject::Predictions => Scene::predictions,
+            Subject::Coupling => Scene::coupling,
             Subject::Liars => return Ok(Vec::new()),
         };
         let wanted: Vec<u64> = if self.count == 1 { vec![self.first % SCENES] } else { (0..SCENES).collect() };

@@ -11,7 +11,7 @@ pub struct Memory {
     pub durable: Option<u64>,
     /// Rounds done before the event.
     pub done: u64,
-    /// The event was a frame.
+    /// The event was a frame, and the rounds had begun.
     pub frame: bool,
 }
 

@@ -8,6 +8,7 @@ use fedweave::synthetic::{self, Options};
 
 use super::predictions::trace_predictions;
 use crate::error::Result;
+use crate::hub::Hub;
 use crate::in_process;
 use crate::network::Network;
 use crate::part::Part;
@@ -76,7 +77,7 @@ impl Scene {
                 outcomes.iter().map(|o| o.round).max().unwrap_or(network.rounds_max)
             }
         };
-        let (over, models) = trace(&network, rounds)?;
+        let (over, models) = trace(&network, part_of, rounds)?;
         Ok(Scene { network, plans, routes, boundary, over, models, rounds, trusting: false })
     }
 
@@ -107,6 +108,7 @@ pub(super) fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Op
         tolerance,
         patience: Patience { policy: DeadPolicy::Wait, dead_after_ms: 1_000, retry_ms: 40 },
         models: None,
+        hub: None,
     })
 }
 
@@ -132,11 +134,14 @@ fn wiring(network: &Network, plans: &[Plan]) -> Wiring {
 }
 
 /// The rows of every round and the models at the end, on one machine.
-fn trace(network: &Network, rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
+fn trace(network: &Network, part_of: &[usize], rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
     if let (Some(models), MethodSpec::FedRelaxPredictions { both, plain }) = (&network.models, network.method) {
         return trace_predictions(network, models, both, plain, rounds);
     }
-    let problem = network.problem()?;
+    let problem = match network.hub {
+        Some(Hub::Learnt) => network.learn(part_of)?.1,
+        _ => network.problem()?,
+    };
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else {
         return Err(fedweave::Error::Method { method: "simulate", needs: "the primal-dual method" }.into());

@@ -43,6 +43,26 @@ fn the_seed_decides_everything() {
     assert_ne!(simulate(&scene, &Limits::default(), 5), simulate(&scene, &Limits::default(), 6));
 }
 
+/// Parts that learn the coupling together, lose what they heard in crashes, and begin at different moments.
+#[test]
+fn learnt_couplings_end_with_the_bits_of_one_machine() {
+    let scenes: Vec<Scene> = (0..SCENES).map(|k| Scene::coupling(k).unwrap()).collect();
+    let (mut crashes, seeds) = (0, seeds(24));
+    for seed in 0..seeds {
+        let tally = simulate(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+        crashes += tally.unwrap_or_else(|failure| panic!("{failure}")).crashes;
+    }
+    assert!(crashes > 2 * seeds, "{crashes}");
+    for mutant in [Mutant::AddsFromItselfOn, Mutant::NoRetransmission] {
+        let found = (0..20).find_map(|seed| {
+            let mut world = World::new(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+            world.mutant = Some(mutant);
+            world.run().err()
+        });
+        println!("{mutant:?}: {}", found.unwrap_or_else(|| panic!("{mutant:?} was not found")));
+    }
+}
+
 const MUTANTS: [Mutant; 18] = [
     Mutant::CheckpointAfterSend,
     Mutant::StaleRoundAccepted,

@@ -160,7 +160,9 @@ impl<'s> World<'s> {
         let mut effects = std::mem::take(&mut self.effects);
         let seat = &mut self.seats[k];
         let Some(part) = &mut seat.part else { return Ok(()) };
-        (seat.memory.done, seat.memory.frame) = (part.round(), matches!(event, Event::Frame { .. }));
+        // The frame that ends learning begins the first round.
+        let frame = matches!(event, Event::Frame { .. }) && !part.is_learning();
+        (seat.memory.done, seat.memory.frame) = (part.round(), frame);
         self.tally.events += 1;
         part.handle(event, &mut effects);
         let sends = effects.iter().filter(|e| matches!(e, Effect::Send { .. })).count();

@@ -1,7 +1,8 @@
 //! A fit whose coupling is learnt from the rows.
 
 use fedweave::Dataset;
-use fedweave::graph::Graph;
+use fedweave::graph::{Graph, cut};
+use fedweave::learn::coupling::shared::learn_in_parts;
 use fedweave::learn::coupling::{
     Coupling, CouplingOptions, Fold, Interval, Posterior, learn, rho_interval, score_on_folds,
 };
@@ -18,10 +19,11 @@ use serde_json::{Value, json};
 use super::{FitResult, calibrate, finish, run_solver};
 use crate::calibration::RunCalibration;
 use crate::checks::{check, hold_out};
-use crate::error::{Result, refuse};
+use crate::error::{Result, refuse, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::request::FitRequest;
 use crate::training::TrainingRows;
+use crate::up::coupling::described;
 use crate::watch::{Observer, Stage};
 use crate::wording::number;
 
@@ -58,32 +60,40 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
     };
     check(&request.model, &input, &loss)?;
     let (held_out, calibration) = held_out(&request, &input, &loss, observer)?.unzip();
+    observer.begin(Stage::new("learning the coupling", 1e-8));
+    let (learnt, training) = match request.parts {
+        Some(parts) => in_parts(family, parts, &request, &input)?,
+        None => at_once(&request, &input)?,
+    };
+    let problem = learnt.coupling.problem(&input.graph, &training.scaled)?;
+    let solved = run_solver(&request, &problem, None, observer)?;
+    let result = finish(request, input, loss, problem, training, solved);
+    Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
+}
+
+/// Learns from all rows at once.
+fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, TrainingRows)> {
     let mut model = request.model.clone();
     // What is learnt does not depend on the units of the features; the solver is better off with units of one size.
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
-    observer.begin(Stage::new("learning the coupling", 1e-8));
     let groups = input.groups.as_deref();
-    let (coupling, p_value, chosen_by) = choose(&request, &input.graph, &training.scaled, groups)?;
-    let rho_interval = match coupling.rho > 0.0 {
-        true => Some(rho_interval(&input.graph, &training.scaled, &coupling, LEVEL)?),
-        false => None,
-    };
-    let posterior = coupling.posterior(&input.graph, &training.scaled)?;
-    let problem = coupling.problem(&input.graph, &training.scaled)?;
-    let solved = run_solver(&request, &problem, None, observer)?;
-    let learnt = LearntCoupling {
-        family,
-        mu: restored(training.scaling.as_ref(), &posterior.mu),
-        covariance: restored_covariances(training.scaling.as_ref(), &posterior),
-        features: input.features.clone(),
-        coupling,
-        p_value,
-        rho_interval,
-        chosen_by,
-    };
-    let result = finish(request, input, loss, problem, training, solved);
-    Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
+    let (coupling, p_value, chosen_by) = choose(request, &input.graph, &training.scaled, groups)?;
+    Ok((LearntCoupling::new(coupling, p_value, chosen_by, input, &training)?, training))
+}
+
+/// Learns as so many parts of a federation would.
+fn in_parts(
+    family: Family,
+    parts: usize,
+    request: &FitRequest,
+    input: &Input,
+) -> Result<(LearntCoupling, TrainingRows)> {
+    require!(family == Family::Squared, "--parts: parts of a federation learn the coupling for the squared loss only");
+    let part = cut(&input.graph, parts.min(input.names.len())).part;
+    let learnt = learn_in_parts(&input.graph, &input.data, &part, request.model.intercept())?;
+    let training = TrainingRows::scaled_by(input.data.clone(), learnt.scaling.clone());
+    Ok((described(learnt, input, &training)?, training))
 }
 
 /// How models learnt without the held-out rows do on them.
@@ -165,6 +175,29 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 }
 
 impl LearntCoupling {
+    /// A coupling of models in scaled features, and what follows from it with all rows in sight.
+    pub(crate) fn new(
+        coupling: Coupling,
+        p_value: Option<f64>,
+        chosen_by: &'static str,
+        input: &Input,
+        training: &TrainingRows,
+    ) -> Result<Self> {
+        let (graph, data) = (&input.graph, &training.scaled);
+        let interval = (coupling.rho > 0.0).then(|| rho_interval(graph, data, &coupling, LEVEL)).transpose()?;
+        let posterior = coupling.posterior(graph, data)?;
+        Ok(LearntCoupling {
+            family: coupling.family,
+            mu: restored(training.scaling.as_ref(), &posterior.mu),
+            covariance: restored_covariances(training.scaling.as_ref(), &posterior),
+            features: input.features.clone(),
+            coupling,
+            p_value,
+            rho_interval: interval,
+            chosen_by,
+        })
+    }
+
     /// As JSON.
     pub(super) fn summary(&self) -> Value {
         let c = &self.coupling;

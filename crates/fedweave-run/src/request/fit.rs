@@ -27,6 +27,8 @@ pub struct FitRequest {
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
     pub coupling: CouplingChoice,
+    /// Learn the coupling as so many parts of a federation would.
+    pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -84,6 +86,11 @@ impl FitRequest {
         if let Some(share) = hub {
             require!(share > 0.0 && share <= 1.0, "--hub {share}: must be above 0 and at most 1");
         }
+        let parts = match (job, coupling) {
+            (Job::Fit, CouplingChoice::Learnt) => reader.count("parts"),
+            _ => None,
+        };
+        require!(parts != Some(0), "--parts 0: at least 1");
         let rounds = RoundsChoice::read(reader)?;
         let resume = reader.path("resume");
         require!(hub.is_none() || resume.is_none(), "--resume does not go with --hub");
@@ -112,6 +119,7 @@ impl FitRequest {
             model,
             lambda,
             coupling,
+            parts,
             hub,
             rounds,
             resume,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fedweave_io::InputSpec;
 
+use super::coupling::CouplingChoice;
 use super::fit::FitRequest;
 use super::keys::Job;
 use super::relax::RelaxRequest;
@@ -16,8 +17,8 @@ use crate::error::{Error, Result, require};
 pub struct UpRequest {
     /// What is fitted; lambda is fixed.
     pub fit: FitRequest,
-    /// The strength of the coupling.
-    pub lambda: f64,
+    /// The strength of the coupling; `None` where the parts learn it.
+    pub lambda: Option<f64>,
     /// The method of the parts.
     pub method: UpMethod,
     /// Exactly so many rounds; `None`: until the tolerance.
@@ -94,9 +95,12 @@ impl UpRequest {
              residual, so it cannot stop at a tolerance (fedgd and fedrelax can)"
         );
         let fit = FitRequest { rounds: None, ..FitRequest::read(settings, &reader, None, Job::Up)? };
-        let lambda = fit.lambda.fixed.ok_or_else(|| {
-            Error::request("--lambda: a federation needs a number; `fedweave fit` chooses one on held-out rows")
-        })?;
+        let lambda = fit.lambda.fixed;
+        require!(
+            lambda.is_some() || fit.coupling == CouplingChoice::Learnt,
+            "--lambda: a federation needs a number; `fedweave fit` chooses one on held-out rows, and \
+             --coupling learnt needs none"
+        );
         let spec = fit.input_spec(&reader, Vec::new())?;
         super::federation_keys(&reader, Job::Up);
         reader.finish(unread)?;

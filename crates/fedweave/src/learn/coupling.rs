@@ -26,6 +26,7 @@ mod posterior;
 mod problem;
 mod regions;
 mod rows;
+pub mod shared;
 mod structure;
 mod system;
 #[cfg(test)]

@@ -25,6 +25,8 @@ mod member;
 mod rows;
 mod runner;
 mod shares;
+#[cfg(test)]
+mod tests;
 
 pub use cost::Cost;
 pub use entry::Entry;

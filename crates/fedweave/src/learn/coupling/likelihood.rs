@@ -17,7 +17,7 @@
 
 use super::dense::{add_product, inverse_and_log_determinant, product, transposed};
 use super::moments::Moments;
-use super::network::Network;
+use super::network::{Network, Precision};
 use super::system::{Plan, Root, System};
 use crate::matrix::{axpy, dot};
 
@@ -34,9 +34,13 @@ pub enum Likelihood {
 impl Likelihood {
     /// Rows less the means that are integrated out.
     fn freedom(self, moments: &Moments) -> f64 {
-        let rows = moments.total_rows();
+        self.freedom_of(moments.total_rows(), moments.rank)
+    }
+
+    /// The same for so many rows of this rank.
+    pub(super) fn freedom_of(self, rows: f64, rank: f64) -> f64 {
         match self {
-            Likelihood::Restricted if rows > moments.rank => rows - moments.rank,
+            Likelihood::Restricted if rows > rank => rows - rank,
             _ => rows,
         }
     }
@@ -79,6 +83,22 @@ pub struct Evaluation<'a> {
     pub system: System<'a>,
 }
 
+/// What is left when the models are eliminated.
+pub struct Profile<'a> {
+    /// The factor.
+    pub system: System<'a>,
+    /// `K^-1` times the columns of `B` and `Lambda'c`, one after another.
+    pub solved: Vec<f64>,
+    /// `Lambda'c`.
+    pub targets: Vec<f64>,
+    /// `K^-1 Lambda'c`.
+    pub target_means: Vec<f64>,
+    /// `S`.
+    pub s: Vec<f64>,
+    /// `S mu` at the best common mean.
+    pub v: Vec<f64>,
+}
+
 /// Derivatives of the deviance, and the step of expectation-maximisation.
 pub struct Slopes {
     /// By `Lambda`, `d x p`.
@@ -92,6 +112,12 @@ pub struct Slopes {
 /// Noise below this share of what one model leaves over is rounding.
 const NOISE_MIN: f64 = 1e-12;
 
+/// `s2` and its part of the deviance, from the residual sum of squares and that of the target.
+pub(super) fn noise_and_deviance(rss: f64, total: f64, freedom: f64) -> (f64, f64) {
+    let s2 = (rss / freedom.max(1.0)).max(NOISE_MIN * (total / freedom.max(1.0)).max(1e-3));
+    (s2, freedom * ((2.0 * std::f64::consts::PI * s2).ln() + 1.0))
+}
+
 impl<'a> Model<'a, '_> {
     /// Rows less the means that are integrated out.
     fn freedom(&self) -> f64 {
@@ -104,8 +130,41 @@ impl<'a> Model<'a, '_> {
 
     /// The deviance; `None` where `K` cannot be factored.
     pub fn evaluate(&self, root: &Root, kappa: f64) -> Option<Evaluation<'a>> {
+        let (moments, d) = (self.moments, root.d);
+        let Profile { system, mut solved, targets, target_means, s, v } =
+            self.profile(root, self.network.precision(kappa)?)?;
+        let np = targets.len();
+        let (mean_covariance, log_s) = inverse_and_log_determinant(&s, d);
+        let mu = product(&mean_covariance, &v, d, d, 1);
+        let mut u = target_means;
+        for j in 0..d {
+            axpy(-mu[j], &solved[j * np..(j + 1) * np], &mut u);
+        }
+        let total: f64 = moments.yy.iter().sum();
+        let rss = total - dot(&mu, &moments.total_right()) - dot(&u, &targets);
+        let (s2, rest) = noise_and_deviance(rss, total, self.freedom());
+        let mut deviance = system.log_determinant() + moments.log_weights;
+        deviance += rest;
+        if self.is_restricted() {
+            deviance += log_s;
+        }
+        solved.truncate(d * np);
+        deviance.is_finite().then_some(Evaluation {
+            deviance,
+            mu,
+            u,
+            s2,
+            means: solved,
+            mean_covariance,
+            log_s,
+            system,
+        })
+    }
+
+    /// Factors `K` and eliminates the models: what is left is about the common mean.
+    pub(super) fn profile(&self, root: &Root, precision: Precision) -> Option<Profile<'a>> {
         let (moments, d, p) = (self.moments, root.d, root.p);
-        let system = System::new(self.network, self.plan, &moments.a, root.clone(), kappa)?;
+        let system = System::new(self.network, self.plan, &moments.a, root.clone(), precision)?;
         let n = moments.nodes();
         // B and Lambda'c, column after column.
         let mut right = vec![0.0; n * p * (d + 1)];
@@ -126,48 +185,31 @@ impl<'a> Model<'a, '_> {
         }
         let mut v = moments.total_right();
         (0..d).for_each(|j| v[j] -= dot(&right[j * n * p..(j + 1) * n * p], &target_means));
-        let (mean_covariance, log_s) = inverse_and_log_determinant(&s, d);
-        let mu = product(&mean_covariance, &v, d, d, 1);
-        let mut u = target_means;
-        for j in 0..d {
-            axpy(-mu[j], &solved[j * n * p..(j + 1) * n * p], &mut u);
-        }
-        let total: f64 = moments.yy.iter().sum();
-        let rss = total - dot(&mu, &moments.total_right()) - dot(&u, &targets);
-        let freedom = self.freedom();
-        let s2 = (rss / freedom.max(1.0)).max(NOISE_MIN * (total / freedom.max(1.0)).max(1e-3));
-        let mut deviance = system.log_determinant() + moments.log_weights;
-        deviance += freedom * ((2.0 * std::f64::consts::PI * s2).ln() + 1.0);
-        if self.is_restricted() {
-            deviance += log_s;
-        }
-        solved.truncate(d * n * p);
-        deviance.is_finite().then_some(Evaluation {
-            deviance,
-            mu,
-            u,
-            s2,
-            means: solved,
-            mean_covariance,
-            log_s,
-            system,
-        })
+        Some(Profile { system, solved, targets, target_means, s, v })
     }
 
     /// The derivatives at an evaluation, whose blocks are computed on the way.
     pub fn slopes(&self, at: &mut Evaluation) -> Slopes {
-        at.system.invert();
-        Slopes { root: self.root_slope(at), ..self.precision_slopes(at) }
+        let mut slopes = self.slope_sums(at, self.is_restricted());
+        let count = self.moments.nodes() as f64;
+        slopes.expected.iter_mut().for_each(|e| *e /= count);
+        slopes
     }
 
-    fn root_slope(&self, at: &Evaluation) -> Vec<f64> {
+    /// The same, with `expected` a sum over these nodes; `restricted` if the common mean is integrated out.
+    pub(super) fn slope_sums(&self, at: &mut Evaluation, restricted: bool) -> Slopes {
+        at.system.invert();
+        Slopes { root: self.root_slope(at, restricted), ..self.precision_slopes(at, restricted) }
+    }
+
+    fn root_slope(&self, at: &Evaluation, restricted: bool) -> Vec<f64> {
         let (moments, Root { d, p, entries: root }) = (self.moments, &at.system.root);
         let (d, p) = (*d, *p);
         let (mut slope, mut block) = (vec![0.0; d * p], vec![0.0; p * p]);
         for i in (0..moments.nodes()).filter(|i| moments.rows[*i] > 0.0) {
             at.system.block(i, i, &mut block);
             let mut inner = product(root, &block, d, p, p);
-            if self.is_restricted() {
+            if restricted {
                 let own = at.own_means(i);
                 let left = product(&at.leverage(i), &at.mean_covariance, d, d, d);
                 let minus = product(&left, &transposed(&own, p, d), d, d, p);
@@ -200,9 +242,8 @@ impl<'a> Model<'a, '_> {
         g
     }
 
-    fn precision_slopes(&self, at: &Evaluation) -> Slopes {
+    fn precision_slopes(&self, at: &Evaluation, restricted: bool) -> Slopes {
         let p = at.system.root.p;
-        let restricted = self.is_restricted();
         let (mut log_kappa, mut expected, mut block) = (0.0, vec![0.0; p * p], vec![0.0; p * p]);
         at.system.for_entries(|i, j, value, slope| {
             at.system.block(i, j, &mut block);
@@ -221,8 +262,6 @@ impl<'a> Model<'a, '_> {
                 expected[a * p + b] += 0.5 * twice * value * (block[a * p + b] + block[b * p + a]);
             }
         });
-        let count = self.moments.nodes() as f64;
-        expected.iter_mut().for_each(|e| *e /= count);
         Slopes { root: Vec::new(), log_kappa, expected }
     }
 }

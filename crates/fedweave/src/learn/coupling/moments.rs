@@ -56,10 +56,17 @@ impl Moments {
 
     /// The sums with the target as it is.
     pub fn bare(data: &Dataset, intercept: bool) -> Self {
-        let (scaling, d) = (Scaling::of(data, intercept), data.dim());
-        let scaled = scaling.apply(data);
-        let sums = ordered_map(data.nodes(), |i| node_sums(&scaled, i));
-        let mut moments = Moments {
+        let scaling = Scaling::of(data, intercept);
+        let mut moments = Self::sums(&scaling.apply(data), maps(&scaling, intercept));
+        moments.rank = pooled_model(&moments.total_form(), &[], data.dim()).1;
+        moments
+    }
+
+    /// The sums of rows on a common scale, from whose models the maps lead to those of the features as given and back.
+    fn sums(scaled: &Dataset, (map, back): (Vec<f64>, Vec<f64>)) -> Self {
+        let d = scaled.dim();
+        let sums = ordered_map(scaled.nodes(), |i| node_sums(scaled, i));
+        Moments {
             d,
             a: sums.iter().flat_map(|s| s.a.iter().copied()).collect(),
             c: sums.iter().flat_map(|s| s.c.iter().copied()).collect(),
@@ -69,15 +76,19 @@ impl Moments {
             log_weights: 0.0,
             unit: 1.0,
             pooled: vec![0.0; d],
-            map: Vec::new(),
-            back: Vec::new(),
-        };
-        let (map, back) = maps(&scaling, intercept);
-        (moments.map, moments.back) = (map, back);
-        if let Some((values, _)) = eigen(&moments.total_form(), d) {
-            let largest = values.iter().copied().fold(0.0, f64::max);
-            moments.rank = values.iter().filter(|v| **v > RANK * largest).count() as f64;
+            map,
+            back,
         }
+    }
+
+    /// The sums of some nodes of a network, in scaled features, less a model of the rows of all nodes, in units of what that
+    /// leaves over.
+    pub fn of_part(scaled: &Dataset, pooled: &[f64], unit: f64) -> Self {
+        let d = scaled.dim();
+        let identity: Vec<f64> = (0..d * d).map(|k| if k / d == k % d { 1.0 } else { 0.0 }).collect();
+        let mut moments = Self::sums(scaled, (identity.clone(), identity));
+        (moments.pooled, moments.unit) = (pooled.to_vec(), unit);
+        moments.subtract(&left_over(scaled, pooled));
         moments
     }
 
@@ -122,30 +133,25 @@ impl Moments {
 
     /// Fits one model to all rows, keeps it, and replaces the target by what it leaves over.
     fn subtract_pooled(&mut self, scaled: &Dataset) {
-        let (d, form) = (self.d, self.total_form());
-        let Some((values, vectors)) = eigen(&form, d) else { return };
-        let (right, largest) = (self.total_right(), values.iter().copied().fold(0.0, f64::max));
-        for (value, v) in values.iter().zip(vectors.chunks_exact(d)) {
-            if *value > RANK * largest {
-                axpy(dot(v, &right) / value, v, &mut self.pooled);
-            }
+        let form = self.total_form();
+        if !form.iter().all(|v| v.is_finite()) {
+            return;
         }
-        let pooled = &self.pooled;
-        let left = ordered_map(self.nodes(), |i| {
-            let (_, share) = row_shares(scaled.weights(i));
-            let rows = scaled.rows(i).zip(scaled.weights(i));
-            rows.map(|(r, w)| w * share * (scaled.y()[r] - dot(scaled.x(r), pooled)).powi(2)).sum::<f64>()
-        });
-        let unit = (left.iter().sum::<f64>() / self.total_rows().max(1.0)).sqrt();
-        // What is left of a target that the pooled model explains is rounding.
-        let size = (self.yy.iter().sum::<f64>() / self.total_rows().max(1.0)).sqrt();
-        self.unit = if unit > 1e-12 * size && unit > 0.0 { unit } else { size.max(1e-150) };
-        for i in 0..self.nodes() {
+        let (pooled, _) = pooled_model(&form, &self.total_right(), self.d);
+        let left = left_over(scaled, &pooled);
+        self.pooled = pooled;
+        self.unit = unit_of(left.iter().sum(), self.yy.iter().sum(), self.total_rows());
+        self.subtract(&left);
+    }
+
+    /// Replaces the target by what the pooled model leaves over: its squares are `left`.
+    fn subtract(&mut self, left: &[f64]) {
+        let (d, unit) = (self.d, self.unit);
+        for (i, left) in left.iter().enumerate() {
             let fitted = product(self.form(i), &self.pooled, d, d, 1);
-            let unit = self.unit;
             let c = &mut self.c[i * d..(i + 1) * d];
             c.iter_mut().zip(&fitted).for_each(|(c, f)| *c = (*c - f) / unit);
-            self.yy[i] = left[i] / (unit * unit);
+            self.yy[i] = left / (unit * unit);
         }
     }
 
@@ -191,6 +197,36 @@ impl Moments {
         let share = if fixed > 0.0 { 1.0 } else { 0.0 };
         -(self.total_rows() - fixed) * self.unit.ln() + share * scales
     }
+}
+
+/// The model of all rows, from sums over them, and their rank. Without right-hand sides, only the rank.
+pub fn pooled_model(form: &[f64], right: &[f64], d: usize) -> (Vec<f64>, f64) {
+    let (mut pooled, mut rank) = (vec![0.0; d], 0.0);
+    let Some((values, vectors)) = eigen(form, d) else { return (pooled, rank) };
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    for (value, v) in values.iter().zip(vectors.chunks_exact(d)).filter(|(value, _)| **value > RANK * largest) {
+        rank += 1.0;
+        if !right.is_empty() {
+            axpy(dot(v, right) / value, v, &mut pooled);
+        }
+    }
+    (pooled, rank)
+}
+
+/// Sums of squares of what a model leaves over, node after node.
+pub fn left_over(scaled: &Dataset, model: &[f64]) -> Vec<f64> {
+    ordered_map(scaled.nodes(), |i| {
+        let (_, share) = row_shares(scaled.weights(i));
+        let rows = scaled.rows(i).zip(scaled.weights(i));
+        rows.map(|(r, w)| w * share * (scaled.y()[r] - dot(scaled.x(r), model)).powi(2)).sum::<f64>()
+    })
+}
+
+/// The unit of the target: the deviation of what the pooled model leaves over, or of the target if that is rounding.
+pub fn unit_of(left: f64, squares: f64, rows: f64) -> f64 {
+    let unit = (left / rows.max(1.0)).sqrt();
+    let size = (squares / rows.max(1.0)).sqrt();
+    if unit > 1e-12 * size && unit > 0.0 { unit } else { size.max(1e-150) }
 }
 
 struct Sums {

@@ -21,7 +21,7 @@ pub struct Network {
 }
 
 /// `R` at one `kappa`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Precision {
     /// `kappa`; 0 where nodes are independent.
     pub kappa: f64,
@@ -34,9 +34,13 @@ pub struct Precision {
 impl Network {
     /// Plans the determinant of `I + kappa L`.
     pub fn new(graph: &Graph) -> Self {
+        let degrees: f64 = (0..graph.nodes()).map(|i| graph.weighted_degree(i)).sum();
+        Self::in_units(graph, if degrees > 0.0 { degrees / graph.nodes() as f64 } else { 1.0 })
+    }
+
+    /// The same for a piece of a graph with this mean degree.
+    pub fn in_units(graph: &Graph, unit: f64) -> Self {
         let n = graph.nodes();
-        let degrees: f64 = (0..n).map(|i| graph.weighted_degree(i)).sum();
-        let unit = if degrees > 0.0 { degrees / n as f64 } else { 1.0 };
         let scaled = |e: usize| {
             let (i, j) = graph.nodes_of(e);
             (i, j, (graph.weight(e) / unit).max(f64::MIN_POSITIVE))
@@ -70,14 +74,21 @@ impl Network {
 
     /// Covariances of this module times this are those of the formula with `rho`.
     pub fn covariance_factor(&self, precision: &Precision) -> f64 {
-        (1.0 - self.rho(precision.kappa)) * precision.level.exp()
+        (1.0 - self.rho(precision.kappa)) * precision.scale()
     }
 
     /// `R`; `None` if `kappa` is so large that it is singular.
     pub fn precision(&self, kappa: f64) -> Option<Precision> {
-        let Some(plan) = self.plan.as_ref().filter(|_| kappa > 0.0) else {
-            return Some(Precision { kappa: 0.0, level: 0.0, slope: 0.0 });
-        };
+        if kappa <= 0.0 || self.plan.is_none() {
+            return Some(Precision::FREE);
+        }
+        let (log_determinant, trace) = self.log_determinant_and_trace(kappa)?;
+        Some(Precision::new(kappa, log_determinant, trace, self.graph.nodes() as f64))
+    }
+
+    /// `log |I + kappa L|` and the trace of `(I + kappa L)^-1`; `None` if it is numerically singular.
+    pub fn log_determinant_and_trace(&self, kappa: f64) -> Option<(f64, f64)> {
+        let Some(plan) = &self.plan else { return Some((0.0, self.graph.nodes() as f64)) };
         let (graph, n) = (&self.graph, self.graph.nodes());
         let mut entries = Vec::with_capacity(graph.edges() + n);
         for j in 0..n {
@@ -90,7 +101,6 @@ impl Network {
             return None;
         }
         plan.selected_inverse(&factor, &mut inverse);
-        // tr((I + kappa L)^-1 kappa L) = n - tr((I + kappa L)^-1).
         let mut own = [0.0];
         let trace: f64 = (0..n)
             .map(|i| {
@@ -98,12 +108,25 @@ impl Network {
                 own[0]
             })
             .sum();
-        let count = n as f64;
-        Some(Precision { kappa, level: plan.log_determinant(&factor) / count, slope: (count - trace) / count })
+        Some((plan.log_determinant(&factor), trace))
     }
 }
 
 impl Precision {
+    /// Nodes are independent.
+    pub const FREE: Precision = Precision { kappa: 0.0, level: 0.0, slope: 0.0 };
+
+    /// `R` from the log-determinant of `I + kappa L` and the trace of its inverse, over so many nodes.
+    pub fn new(kappa: f64, log_determinant: f64, trace: f64, nodes: f64) -> Self {
+        // tr((I + kappa L)^-1 kappa L) = n - tr((I + kappa L)^-1).
+        Precision { kappa, level: log_determinant / nodes, slope: (nodes - trace) / nodes }
+    }
+
+    /// `g`.
+    pub fn scale(&self) -> f64 {
+        self.level.exp()
+    }
+
     /// `R_ii` of a node with this degree.
     pub fn own(&self, degree: f64) -> f64 {
         (1.0 + self.kappa * degree) * (-self.level).exp()

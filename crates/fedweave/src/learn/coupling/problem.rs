@@ -22,7 +22,7 @@ impl Coupling {
         let (nodes, rows) = counts.fold((0.0, 0.0), |(n, sum), m| (n + 1.0, sum + m));
         let unit = nodes / f64::max(rows, 1.0);
         let options = LossOptions { node_weight: NodeWeight::Unit(unit), ..Default::default() };
-        let loss = self.family.build(self.shared_rows(data)?, &options)?;
+        let loss = self.family.build(self.shared_rows(data)?.with_hub(), &options)?;
         let penalty = Quadratic::new(&[self.penalty_matrix()])?;
         Problem::build(graph.with_hub(1.0 - self.rho)?, loss, Box::new(penalty), unit)
     }
@@ -42,8 +42,8 @@ impl Coupling {
         Matrix::from_rows(d, (0..d * d).map(entry).collect())
     }
 
-    /// The rows with weights of mean 1 at every node, less where it is noisier, and a hub.
-    fn shared_rows(&self, data: &Dataset) -> Result<Dataset> {
+    /// The rows with weights of mean 1 at every node, less where it is noisier.
+    pub fn shared_rows(&self, data: &Dataset) -> Result<Dataset> {
         let offsets = [0].into_iter().chain((0..data.nodes()).map(|i| data.rows(i).end)).collect();
         let x = (0..data.nodes()).flat_map(|i| data.features(i)).copied().collect();
         let shares = |i: usize| {
@@ -51,6 +51,6 @@ impl Coupling {
             data.weights(i).iter().map(move |w| w * share)
         };
         let weight = (0..data.nodes()).flat_map(shares).collect();
-        Ok(Dataset::new(offsets, Matrix::from_rows(data.dim(), x), data.y().to_vec(), weight)?.with_hub())
+        Dataset::new(offsets, Matrix::from_rows(data.dim(), x), data.y().to_vec(), weight)
     }
 }

@@ -88,7 +88,8 @@ fn sample(part: &[usize], wanted: usize, data: &Dataset) -> Vec<usize> {
     }
 }
 
-fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
+/// The graph between some nodes.
+pub(super) fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
     let mut place = vec![usize::MAX; graph.nodes()];
     nodes.iter().enumerate().for_each(|(k, i)| place[*i] = k);
     let edges = (0..graph.edges()).map(|e| (graph.nodes_of(e), graph.weight(e)));
@@ -97,7 +98,8 @@ fn restricted_graph(graph: &Graph, nodes: &[usize]) -> Graph {
     Graph::new(nodes.len(), &kept).expect("some nodes of a graph make a graph")
 }
 
-fn restricted_rows(data: &Dataset, nodes: &[usize]) -> Result<Dataset> {
+/// The rows of some nodes.
+pub(super) fn restricted_rows(data: &Dataset, nodes: &[usize]) -> Result<Dataset> {
     let mut offsets = vec![0];
     nodes.iter().for_each(|i| offsets.push(offsets[offsets.len() - 1] + data.rows(*i).len()));
     let x = nodes.iter().flat_map(|i| data.features(*i)).copied().collect();

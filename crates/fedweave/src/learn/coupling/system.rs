@@ -38,6 +38,12 @@ impl Plan {
         Plan { p, coupled: if network.is_coupled() { plan(1.0) } else { None }, free: plan(0.0) }
     }
 
+    /// Plans for a part of a network, which may be coupled although this part of it has no edges.
+    pub fn of_part(network: &Network, p: usize) -> Self {
+        let plan = |kappa| Elimination::plan_panels(network.graph(kappa), p, BUDGET);
+        Plan { p, coupled: plan(1.0), free: plan(0.0) }
+    }
+
     /// True if `K` with edges has a factor that fits.
     pub fn is_coupled(&self) -> bool {
         self.coupled.is_some()
@@ -64,10 +70,9 @@ pub struct System<'a> {
 
 impl<'a> System<'a> {
     /// Factors `K` for forms `A_i` (`d x d`, node after node); `None` if it is not numerically positive definite.
-    pub fn new(network: &'a Network, plan: &'a Plan, forms: &[f64], root: Root, kappa: f64) -> Option<Self> {
-        let precision = network.precision(kappa)?;
-        let elimination = plan.elimination(kappa)?;
-        let (d, p, n) = (root.d, root.p, network.graph(kappa).nodes());
+    pub fn new(network: &'a Network, plan: &'a Plan, forms: &[f64], root: Root, precision: Precision) -> Option<Self> {
+        let elimination = plan.elimination(precision.kappa)?;
+        let (d, p, n) = (root.d, root.p, network.graph(precision.kappa).nodes());
         assert_eq!((plan.p, forms.len()), (p, n * d * d), "a plan and forms of this size");
         let mut spread = vec![0.0; n * d * p];
         for (form, out) in forms.chunks_exact(d * d).zip(spread.chunks_exact_mut(d * p)) {

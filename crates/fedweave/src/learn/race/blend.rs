@@ -11,7 +11,7 @@ use super::cost::Cost;
 
 /// Steps at most.
 const STEPS: usize = 500;
-/// What a step must promise, relative to the cost.
+/// A bound on what all further steps together can gain, relative to the cost.
 const PROMISE: f64 = 1e-7;
 /// Halvings of a step.
 const HALVINGS: usize = 40;
@@ -50,7 +50,8 @@ impl Judged<'_> {
             let to = (0..k).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(0);
             let from = (0..k).filter(|j| shares[*j] > 0.0).max_by(|a, b| slopes[*a].total_cmp(&slopes[*b]));
             let from = from.unwrap_or(0);
-            if shares[from] * (slopes[from] - slopes[to]) <= PROMISE * self.cost(&p).abs() {
+            let mean: f64 = shares.iter().zip(&slopes).map(|(share, slope)| share * slope).sum();
+            if mean - slopes[to] <= PROMISE * self.cost(&p).abs() {
                 break;
             }
             let step = self.step(&p, predictors[to], predictors[from], shares[from]);

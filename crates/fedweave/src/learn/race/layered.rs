@@ -26,10 +26,14 @@ pub struct Grown {
     pub chosen: String,
 }
 
-/// Sizes of trees to choose from.
-pub fn trunk_candidates(seed: u64) -> Vec<TrunkOptions> {
-    let with = |leaves: usize, rows_min: f64| TrunkOptions { leaves, rows_min, seed, ..TrunkOptions::default() };
-    vec![with(4, 5.0), with(8, 5.0), with(16, 5.0), with(32, 10.0)]
+/// Rows from which on larger trees take part.
+const MANY_ROWS: usize = 5000;
+
+/// Kinds of trees to choose from.
+fn trunk_candidates(rows: usize, seed: u64) -> Vec<TrunkOptions> {
+    let large = TrunkOptions { leaves: 32, rows_min: 10.0, columns: 0.5, ..TrunkOptions::default() };
+    let candidates = TrunkOptions::candidates().into_iter().chain((rows >= MANY_ROWS).then_some(large));
+    candidates.map(|options| TrunkOptions { seed, ..options }).collect()
 }
 
 /// What trees may see of a node.
@@ -89,7 +93,7 @@ fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, seed: u64) -> R
     let (x, node) = (described_rows(rows), node_of_rows(rows.data));
     let category = (sees == Sees::Node).then_some(&node[..]);
     let all = TrunkRows { x: x.view(), category, y: &target.y, weight: &target.weight };
-    let CrossFit { options, scores, .. } = cross_fit(&all, target.loss, folds, &trunk_candidates(seed))?;
+    let CrossFit { options, scores, .. } = cross_fit(&all, target.loss, folds, &trunk_candidates(rows.data.len(), seed))?;
     let trunk = Trunk::fit(&all, target.loss, &options)?;
     let chosen = format!("{} trees with up to {} leaves", options.rounds, options.leaves);
     Ok(Grown { trunk, scores, chosen })

@@ -54,7 +54,7 @@ impl<'a> Boost<'a> {
             weight_min: options.rows_min,
             l2: options.l2,
             category_smoothing: options.category_smoothing,
-            category_l2: options.category_l2,
+            category_caution: options.category_caution,
         };
         let share = |(rows, (grown_on, scored))| Share::new(rows, bins, loss, grids, start, grown_on, scored);
         let shares = parts.iter().zip(lists).map(share).collect();

@@ -33,7 +33,7 @@ pub struct Tried {
 /// Rounds without a better error after which a candidate stops.
 const PATIENCE: usize = 30;
 
-/// Rounds grown before errors are looked at; the result does not depend on it.
+/// Rounds grown before errors are looked at.
 const BLOCK: usize = 15;
 
 /// Grows a trunk per fold and candidate, and chooses candidate and rounds by the mean loss of held out rows.
@@ -52,9 +52,14 @@ pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &
         .collect();
     while races.iter().any(Race::runs) {
         races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
+        let leader = leader(&races);
+        let reached = races[leader].tried().error;
+        for (k, race) in races.iter_mut().enumerate() {
+            race.hopeless |= k != leader && race.cannot_reach(reached);
+        }
     }
     let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
-    let best = (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best });
+    let best = leader(&races);
     let scores = races[best].scores(rows, folds);
     Ok(CrossFit { options: tried[best].options, scores, tried })
 }
@@ -86,17 +91,25 @@ fn boost<'a>(
     Boost::new(binned, vec![(others, held)], bins, loss, options)
 }
 
+/// The candidate with the smallest error so far, the first of equals.
+fn leader(races: &[Race]) -> usize {
+    let errors: Vec<f64> = races.iter().map(|race| race.tried().error).collect();
+    (1..errors.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best })
+}
+
 /// A candidate: its folds advance together.
 struct Race<'a> {
     options: &'a TrunkOptions,
     folds: Vec<Boost<'a>>,
     /// Error after so many rounds.
     errors: Vec<f64>,
+    /// True once it is clear that another candidate wins.
+    hopeless: bool,
 }
 
 impl<'a> Race<'a> {
     fn new(options: &'a TrunkOptions, folds: impl Iterator<Item = Boost<'a>>) -> Self {
-        Race { options, folds: folds.collect(), errors: Vec::new() }
+        Race { options, folds: folds.collect(), errors: Vec::new(), hopeless: false }
     }
 
     /// Rounds with the smallest error, counted from 1, among those before patience ends; and whether it has ended.
@@ -114,7 +127,19 @@ impl<'a> Race<'a> {
     }
 
     fn runs(&self) -> bool {
-        self.errors.len() < self.options.rounds && !self.best().1
+        self.errors.len() < self.options.rounds && !self.best().1 && !self.hopeless
+    }
+
+    /// True if the error stays above that of another candidate even if it goes on falling as fast as now: it falls more
+    /// slowly with every round.
+    fn cannot_reach(&self, error: f64) -> bool {
+        let done = self.errors.len();
+        if done <= PATIENCE {
+            return false;
+        }
+        let (now, left) = (self.errors[done - 1], self.options.rounds - done);
+        let rate = (self.errors[done - 1 - PATIENCE] - now).max(0.0) / PATIENCE as f64;
+        now - rate * left as f64 > error
     }
 
     fn advance(&mut self, rows: &BinnedRows) {

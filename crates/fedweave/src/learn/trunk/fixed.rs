@@ -46,6 +46,8 @@ pub struct Grids {
     pub hessian: Grid,
     /// Of row weights.
     pub weight: Grid,
+    /// Of `w (dl/ds)^2`.
+    pub square: Grid,
 }
 
 impl Grids {
@@ -58,14 +60,17 @@ impl Grids {
             TrunkLoss::Poisson => (extent.label_max.max(1.0), extent.label_max.max(1.0)),
         };
         let grid = |largest: f64| Grid::new(largest * extent.weight_max, extent.rows);
-        Grids { gradient: grid(gradient), hessian: grid(hessian), weight: grid(1.0) }
+        Grids { gradient: grid(gradient), hessian: grid(hessian), weight: grid(1.0), square: grid(gradient * gradient) }
     }
 }
 
 /// Multiples of a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
-    exponent: i32,
+    /// From numbers to integers, a power of two.
+    factor: f64,
+    /// From integers to numbers, its inverse.
+    step: f64,
     /// Numbers beyond are cut: sums of so many stay below `2^62`.
     limit: i64,
 }
@@ -77,23 +82,26 @@ impl Grid {
     /// A grid for so many numbers of at most this size.
     pub fn new(largest: f64, count: u64) -> Self {
         let bits = 62 - count.max(1).next_power_of_two().trailing_zeros();
-        Grid { exponent: (bits as i32 - HEADROOM as i32 - exponent_above(largest)).min(1000), limit: 1 << bits }
+        let exponent = (bits as i32 - HEADROOM as i32 - exponent_above(largest)).min(1000);
+        Grid { factor: 2f64.powi(exponent), step: 2f64.powi(-exponent), limit: 1 << bits }
     }
 
     /// The nearest point of the grid, as an integer.
+    #[inline]
     pub fn of(self, number: f64) -> i64 {
         // Conversion to an integer saturates, so that the product may be anything but NaN.
-        ((number * 2f64.powi(self.exponent)).round_ties_even() as i64).clamp(-self.limit, self.limit)
+        ((number * self.factor).round_ties_even() as i64).clamp(-self.limit, self.limit)
     }
 
     /// The number that an integer stands for.
+    #[inline]
     pub fn number(self, integer: i64) -> f64 {
-        integer as f64 * 2f64.powi(-self.exponent)
+        integer as f64 * self.step
     }
 
     /// Factor from integers to numbers.
     pub fn step(self) -> f64 {
-        2f64.powi(-self.exponent)
+        self.step
     }
 }
 

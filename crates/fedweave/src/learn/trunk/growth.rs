@@ -39,6 +39,7 @@ pub struct Growth<'a> {
 struct Leaf {
     node: usize,
     total: Cell,
+    offset: f64,
     histograms: Histograms,
     split: Option<Split>,
 }
@@ -46,11 +47,11 @@ struct Leaf {
 impl<'a> Growth<'a> {
     /// A tree with one leaf, which has these histograms. Only columns marked in `columns` are split.
     pub fn new(rule: &'a SplitRule, bins: &'a Bins, columns: &'a [bool], leaves_max: usize, root: Histograms) -> Self {
-        let total = bins.range(0).map(|i| root.cells[i]).fold(Cell::default(), |a, b| a + b);
+        let total = root.total(bins);
         let mut growth =
             Growth { rule, bins, columns, leaves_max, leaves: Vec::new(), nodes: Vec::new(), waiting: None };
         growth.nodes.push(TrunkNode::Leaf { value: 0.0 });
-        growth.leaves.push(Leaf { node: 0, total, histograms: root, split: None });
+        growth.leaves.push(Leaf { node: 0, total, offset: 0.0, histograms: root, split: None });
         growth.look(0);
         growth
     }
@@ -87,7 +88,8 @@ impl<'a> Growth<'a> {
 
     /// The values of the leaves, in the order of their numbers, and the tree.
     pub fn finish(mut self, learning_rate: f64) -> (Vec<f64>, TrunkTree) {
-        let values: Vec<f64> = self.leaves.iter().map(|leaf| learning_rate * self.rule.step(leaf.total)).collect();
+        let values: Vec<f64> =
+            self.leaves.iter().map(|leaf| learning_rate * (self.rule.step(leaf.total) - leaf.offset)).collect();
         for (leaf, value) in self.leaves.iter().zip(&values) {
             self.nodes[leaf.node] = TrunkNode::Leaf { value: *value };
         }
@@ -105,9 +107,20 @@ impl<'a> Growth<'a> {
         let (right, left_node, right_node) = (self.leaves.len(), self.nodes.len(), self.nodes.len() + 1);
         self.nodes[self.leaves[leaf].node] = self.node(&split.cut, left_node, right_node);
         self.nodes.extend([TrunkNode::Leaf { value: 0.0 }, TrunkNode::Leaf { value: 0.0 }]);
+        let base = self.rule.step(self.leaves[leaf].total);
+        let before = self.leaves[leaf].offset;
+        let offset = |side| before + (1.0 - split.belief) * (self.rule.step(side) - base);
+        let (left_offset, right_offset) = (offset(split.left), offset(split.right));
+        self.leaves[leaf].offset = left_offset;
         self.leaves[leaf].node = left_node;
         self.leaves[leaf].total = split.left;
-        self.leaves.push(Leaf { node: right_node, total: split.right, histograms: Histograms::default(), split: None });
+        self.leaves.push(Leaf {
+            node: right_node,
+            total: split.right,
+            offset: right_offset,
+            histograms: Histograms::default(),
+            split: None,
+        });
         let last = self.leaves.len() >= self.leaves_max;
         let further = self.rule.divisible(split.left) || self.rule.divisible(split.right);
         let lighter = if split.left.weight <= split.right.weight { leaf } else { right };

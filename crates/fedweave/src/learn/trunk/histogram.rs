@@ -4,6 +4,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
+use super::bins::Bins;
 use super::fixed::Grids;
 
 /// Sums over rows as integers on the [`Grids`]: exact in any order.
@@ -19,6 +20,7 @@ pub struct Cell {
 
 impl Cell {
     /// The sums as numbers.
+    #[inline]
     pub fn sums(self, grids: &Grids) -> Sums {
         Sums {
             gradient: grids.gradient.number(self.gradient),
@@ -80,21 +82,30 @@ pub struct Sums {
 pub struct Histograms {
     /// Column after column.
     pub cells: Vec<Cell>,
+    /// Sum of `w (dl/ds)^2` over the rows, on a grid of its own.
+    pub squares: i64,
 }
 
 impl Histograms {
     /// Of no rows.
     pub fn zeros(cells: usize) -> Self {
-        Histograms { cells: vec![Cell::default(); cells] }
+        Histograms { cells: vec![Cell::default(); cells], squares: 0 }
+    }
+
+    /// Sums over all rows: every row is in one bin of the first column.
+    pub fn total(&self, bins: &Bins) -> Cell {
+        self.cells[bins.range(0)].iter().fold(Cell::default(), |sum, cell| sum + *cell)
     }
 
     /// Adds those of other rows.
     pub fn add(&mut self, other: &Histograms) {
         self.cells.iter_mut().zip(&other.cells).for_each(|(a, b)| *a += *b);
+        self.squares += other.squares;
     }
 
     /// Takes away those of some of the rows.
     pub fn subtract(&mut self, other: &Histograms) {
         self.cells.iter_mut().zip(&other.cells).for_each(|(a, b)| *a -= *b);
+        self.squares -= other.squares;
     }
 }

@@ -94,11 +94,6 @@ impl TrunkLoss {
             TrunkLoss::Poisson => ((hessian - gradient + l2) / (hessian + l2)).ln().clamp(-STEP_MAX, STEP_MAX),
         }
     }
-
-    /// How much (twice) the loss falls by that step, to second order.
-    pub fn gain(self, sums: Sums, l2: f64) -> f64 {
-        sums.gradient * sums.gradient / (sums.hessian + l2)
-    }
 }
 
 fn check_labels<P: Pointwise>(loss: P, labels: &[f64]) -> Result<()> {

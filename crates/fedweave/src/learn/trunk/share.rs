@@ -58,6 +58,7 @@ pub struct Share<'a> {
     /// One per row, also of rows in neither list.
     scores: Vec<f64>,
     cells: Vec<Cell>,
+    squares: Vec<i64>,
     grown_on: Leaves,
     scored: Leaves,
     /// Scratch: cells of a leaf in the order of its rows.
@@ -83,6 +84,7 @@ impl<'a> Share<'a> {
             grids,
             scores: vec![start; count],
             cells: vec![Cell::default(); count],
+            squares: vec![0; count],
             grown_on: Leaves::new(grown_on),
             scored: Leaves::new(scored),
             gathered: Vec::new(),
@@ -111,6 +113,7 @@ impl<'a> Share<'a> {
                 hessian: self.grids.hessian.of(weight * curvature),
                 weight: self.grids.weight.of(weight),
             };
+            self.squares[row] = self.grids.square.of(weight * slope * slope);
         }
         self.histograms(0)
     }
@@ -148,6 +151,7 @@ impl<'a> Share<'a> {
 
     fn histograms(&mut self, leaf: usize) -> Histograms {
         let (rows, mut histograms) = (self.grown_on.of(leaf), Histograms::zeros(self.bins.cells()));
+        histograms.squares = rows.iter().map(|&row| self.squares[row as usize]).sum();
         self.gathered.clear();
         self.gathered.extend(rows.iter().map(|&row| self.cells[row as usize]));
         let columns = self.rows.columns.iter().zip(pieces(&mut histograms.cells, self.bins));
@@ -188,8 +192,10 @@ struct Leaves {
 }
 
 impl Leaves {
-    fn new(rows: Vec<u32>) -> Self {
-        Leaves { ranges: vec![0..rows.len()], all: rows.clone(), rows, moved: Vec::new() }
+    fn new(all: Vec<u32>) -> Self {
+        let mut leaves = Leaves { rows: all.clone(), all, ranges: Vec::new(), moved: Vec::new() };
+        leaves.reset();
+        leaves
     }
 
     /// All rows in leaf 0, in their first order, in which memory is read forwards.

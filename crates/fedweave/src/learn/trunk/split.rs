@@ -3,11 +3,14 @@
 //! With `G` and `H` the sums of slopes and curvatures of a side, a split reduces the loss, to second order, by half of
 //! `G_l^2 / (H_l + l2) + G_r^2 / (H_r + l2) - G^2 / (H + l2)`.
 //!
-//! Categories are put in the order of their smoothed ratios `G_c / H_c`, in which the best of all their divisions in two is a
-//! cut (Fisher 1958). With many small categories the order follows the noise, and cuts look better than they are: ratios are
-//! smoothed, and both sides of such a split pay a larger `l2`.
+//! Categories are put in the order of their smoothed ratios `G_c / H_c`, in which the best of all their divisions in two is
+//! a cut (Fisher 1958). With many small categories the order follows the noise, and a cut gains a lot by chance alone: of `m`
+//! categories that do not differ, the sum of `G_c^2 / H_c` exceeds `G^2 / H` by `(m - 1) noise`, and a cut of many normal
+//! numbers at their mean takes `2 / pi` of it. So much is taken off the gain, and the steps of the two sides are drawn
+//! together by the same share.
 
 use serde::{Deserialize, Serialize};
+use std::f64::consts::FRAC_2_PI;
 
 use super::bins::Bins;
 use super::fixed::Grids;
@@ -27,8 +30,8 @@ pub struct SplitRule {
     pub l2: f64,
     /// Curvature with which the ratio of a category is drawn to that of the leaf.
     pub category_smoothing: f64,
-    /// Added to `l2` on both sides of a split of categories.
-    pub category_l2: f64,
+    /// How many times the gain by chance is taken off where categories are divided.
+    pub category_caution: f64,
 }
 
 /// A split of a leaf in two.
@@ -36,8 +39,10 @@ pub struct SplitRule {
 pub struct Split {
     /// What goes left.
     pub cut: Cut,
-    /// Twice the fall of the loss.
+    /// Twice the fall of the loss, less what is due to chance.
     pub gain: f64,
+    /// Share of the difference between the sides that is not due to chance.
+    pub belief: f64,
     /// Sums over the rows on the left.
     pub left: Cell,
     /// Sums over the rows on the right.
@@ -58,30 +63,35 @@ pub enum Cut {
     Categories(Vec<u16>),
 }
 
-/// Gains below this share of the loss that a leaf could lose at all are rounding.
+/// Gains below this share of the gain of a leaf as a whole are rounding.
 const GAIN_MIN: f64 = 1e-12;
+
+/// The noise within categories is estimated as if so many rows more had the spread of all rows: categories of one row say
+/// nothing about it.
+const ROWS_OF_PRIOR: f64 = 5.0;
 
 impl SplitRule {
     /// The step of a leaf, before the learning rate.
     pub fn step(&self, cell: Cell) -> f64 {
-        self.loss.step(cell.sums(&self.grids), self.l2)
+        self.loss.step(self.sums(cell), self.l2)
     }
 
     /// True if a leaf may be large enough for two sides.
     pub fn divisible(&self, cell: Cell) -> bool {
-        self.sums(cell).weight >= 2.0 * self.weight_min
+        cell.weight > 1 && self.sums(cell).weight >= 2.0 * self.weight_min
     }
 
     /// The best split over the columns that take part; the first of equals.
     pub fn best_split(&self, histograms: &Histograms, bins: &Bins, columns: &[bool]) -> Option<Split> {
-        let total = bins.range(0).map(|i| histograms.cells[i]).fold(Cell::default(), |a, b| a + b);
+        let total = histograms.total(bins);
         let mut best = None;
         for column in (0..bins.columns()).filter(|&column| columns[column]) {
             let cells = &histograms.cells[bins.range(column)];
             if column < bins.features() {
                 self.best_bin(column, cells, total, &mut best);
             } else {
-                self.best_categories(cells, total, &mut best);
+                let luck = self.category_caution * self.gain_by_chance(cells, total, histograms.squares);
+                self.best_categories(cells, total, luck, &mut best);
             }
         }
         best
@@ -89,77 +99,113 @@ impl SplitRule {
 
     fn best_bin(&self, feature: usize, cells: &[Cell], total: Cell, best: &mut Option<Split>) {
         let base = self.gain_to_beat(total);
-        let mut least = best.as_ref().map_or(0.0, |split| split.gain);
+        let mut least = best.as_ref().map_or(base, |split| split.gain + base);
+        let weight_min = self.grids.weight.of(self.weight_min).max(1);
         let (mut left, mut found) = (Cell::default(), None);
         for (bin, cell) in cells[..cells.len() - 1].iter().enumerate() {
             left += *cell;
-            if cell.weight == 0 {
+            if cell.weight == 0 || left.weight < weight_min {
                 continue;
             }
-            let Some(gain) = self.gain(left, total - left, self.l2) else { continue };
-            if gain - base > least {
-                (least, found) = (gain - base, Some((bin as u16, left)));
+            if total.weight - left.weight < weight_min {
+                break;
+            }
+            let gain = self.gain(left, total - left);
+            if gain > least {
+                (least, found) = (gain, Some((bin as u16, left)));
             }
         }
         if let Some((bin, left)) = found {
-            *best = Some(Split { cut: Cut::Bin { feature, bin }, gain: least, left, right: total - left });
+            let (cut, right) = (Cut::Bin { feature, bin }, total - left);
+            *best = Some(Split { cut, gain: least - base, belief: 1.0, left, right });
         }
     }
 
-    fn best_categories(&self, cells: &[Cell], total: Cell, best: &mut Option<Split>) {
-        let base = self.gain_to_beat(total);
-        let mut least = best.as_ref().map_or(0.0, |split| split.gain);
+    fn best_categories(&self, cells: &[Cell], total: Cell, luck: f64, best: &mut Option<Split>) {
+        let base = self.gain_to_beat(total) + luck;
+        let mut least = best.as_ref().map_or(base, |split| split.gain + base);
+        let weight_min = self.grids.weight.of(self.weight_min).max(1);
         let order = self.order(cells, total);
         let (mut left, mut found) = (Cell::default(), None);
         for (position, category) in order.iter().enumerate() {
             left += cells[*category as usize];
-            let Some(gain) = self.gain(left, total - left, self.l2 + self.category_l2) else { continue };
-            if gain - base > least {
-                (least, found) = (gain - base, Some((position + 1, left)));
+            if left.weight < weight_min || total.weight - left.weight < weight_min {
+                continue;
+            }
+            let gain = self.gain(left, total - left);
+            if gain > least {
+                (least, found) = (gain, Some((position + 1, left)));
             }
         }
         if let Some((count, first)) = found {
-            let rest = total - first;
-            let swap = first.weight > rest.weight;
-            let (left, right) = if swap { (rest, first) } else { (first, rest) };
-            let mut categories = if swap { order[count..].to_vec() } else { order[..count].to_vec() };
-            categories.sort_unstable();
-            *best = Some(Split { cut: Cut::Categories(categories), gain: least, left, right });
+            *best = Some(divide(order, count, first, total - first, least - base, luck));
         }
     }
 
     /// Categories with rows, by their smoothed ratio of slope to curvature.
     fn order(&self, cells: &[Cell], total: Cell) -> Vec<u16> {
         let whole = self.sums(total);
-        let prior = self.category_smoothing * whole.gradient / whole.hessian.max(f64::MIN_POSITIVE);
+        let prior = self.category_smoothing * whole.gradient / positive(whole.hessian);
         let mut order: Vec<(f64, u16)> = (0..cells.len())
             .filter(|&c| cells[c].weight > 0)
             .map(|c| {
                 let Sums { gradient, hessian, .. } = self.sums(cells[c]);
-                ((gradient + prior) / (hessian + self.category_smoothing).max(f64::MIN_POSITIVE), c as u16)
+                ((gradient + prior) / positive(hessian + self.category_smoothing), c as u16)
             })
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         order.into_iter().map(|(_, category)| category).collect()
     }
 
-    /// What both sides together gain; `None` if one is too small.
+    /// What the best division of categories gains where they do not differ: see above. The noise is that of rows around
+    /// the mean of their category.
+    fn gain_by_chance(&self, cells: &[Cell], total: Cell, squares: i64) -> f64 {
+        let (whole, squares) = (self.sums(total), self.grids.square.number(squares));
+        let (mut count, mut between) = (0.0, 0.0);
+        for cell in cells.iter().filter(|cell| cell.weight > 0) {
+            let sums = self.sums(*cell);
+            count += 1.0;
+            between += sums.gradient * sums.gradient / positive(sums.weight);
+        }
+        let spread = (squares - whole.gradient * whole.gradient / positive(whole.weight)).max(0.0);
+        let within = (squares - between).max(0.0) + ROWS_OF_PRIOR * spread / positive(whole.weight);
+        let noise = within / ((whole.weight - count).max(0.0) + ROWS_OF_PRIOR);
+        FRAC_2_PI * (count - 1.0f64).max(0.0) * noise * whole.weight / positive(whole.hessian)
+    }
+
+    /// What both sides together gain, with one division.
     #[inline]
-    fn gain(&self, left: Cell, right: Cell, l2: f64) -> Option<f64> {
-        let (left, right) = (self.sums(left), self.sums(right));
-        let large = left.weight >= self.weight_min && right.weight >= self.weight_min;
-        let curved = left.hessian > 0.0 && right.hessian > 0.0;
-        (large && curved).then(|| self.loss.gain(left, l2) + self.loss.gain(right, l2))
+    fn gain(&self, left: Cell, right: Cell) -> f64 {
+        let grids = &self.grids;
+        let (a, b) = (grids.gradient.number(left.gradient), grids.gradient.number(right.gradient));
+        let p = positive(grids.hessian.number(left.hessian) + self.l2);
+        let q = positive(grids.hessian.number(right.hessian) + self.l2);
+        (a * a * q + b * b * p) / (p * q)
     }
 
     /// The gain without a split, and what rounding may add.
     fn gain_to_beat(&self, total: Cell) -> f64 {
-        let sums = self.sums(total);
-        if sums.hessian > 0.0 { self.loss.gain(sums, self.l2) * (1.0 + GAIN_MIN) } else { 0.0 }
+        let Sums { gradient, hessian, .. } = self.sums(total);
+        gradient * gradient / positive(hessian + self.l2) * (1.0 + GAIN_MIN)
     }
 
     #[inline]
     fn sums(&self, cell: Cell) -> Sums {
         cell.sums(&self.grids)
     }
+}
+
+/// The first `count` categories of an order against the others; the lighter side is on the left.
+fn divide(mut order: Vec<u16>, count: usize, first: Cell, rest: Cell, gain: f64, luck: f64) -> Split {
+    let swap = first.weight > rest.weight;
+    let (left, right) = if swap { (rest, first) } else { (first, rest) };
+    let mut categories = if swap { order.split_off(count) } else { order[..count].to_vec() };
+    categories.sort_unstable();
+    Split { cut: Cut::Categories(categories), gain, belief: gain / (gain + luck), left, right }
+}
+
+/// Never zero, to divide by.
+#[inline]
+fn positive(x: f64) -> f64 {
+    x.max(1e-150)
 }
