@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _engine
+from ._base import Networked
 from ._checks import number
 from ._network import Network
 from ._settings import grid_of, lam_settings
@@ -56,6 +57,8 @@ def compare(
     >>> bool(table["error"]["networked"] < table["error"]["global"])
     True
     """
+    if not isinstance(estimator, Networked):
+        raise TypeError(f"compare: expected a GTVRegressor or GTVClassifier, with or without CV, got {type(estimator).__name__}")
     if nodes is None and getattr(estimator, "node", None) is None:
         raise FedweaveError("compare: which nodes? give nodes=ids or an estimator with node='column'")
     task, net, _ = estimator._prepare(X, y, sample_weight, nodes, groups)

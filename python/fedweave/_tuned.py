@@ -103,7 +103,7 @@ class TunedRegressor(RegressorMixin, Tuned):
         self.verbose = verbose
 
     def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         return x, np.ascontiguousarray(y, dtype=np.float64)
 
     def _labels(self, y: Any) -> np.ndarray:
@@ -183,7 +183,7 @@ class TunedClassifier(ClassifierMixin, Tuned):
         return tags
 
     def _check_data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        x, y = validate_data(self, X, y, dtype=np.float64)
+        x, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) > 2:
