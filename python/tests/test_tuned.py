@@ -1,5 +1,6 @@
 """`TunedRegressor` and `TunedClassifier`: what they keep, times, recipes, and bad input."""
 
+import datetime
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from fedweave import TunedClassifier, TunedRegressor
+from fedweave._times import times_of
 from fedweave.errors import FedweaveError, LabelError, ParameterError, SizeError
 
 EDGES = [("a", "b"), ("b", "c"), ("c", "d")]
@@ -70,6 +72,24 @@ def test_rows_of_the_same_time_help():
         said = model.predict(x[new], nodes=ids[new], times=None if when is None else when[new])
         error[name] = np.mean((said - y[new]) ** 2)
     assert error["numbers"] < 0.3 * error["none"] and error["dates"] == pytest.approx(error["numbers"], rel=0.05)
+
+
+def test_times_are_numbers_or_days():
+    stamps = pd.Series([pd.Timestamp("1970-01-02 06:00"), pd.NaT])
+    for given, days in (
+        ([3, 4.5], [3.0, 4.5]),
+        (["3", "4.5"], [3.0, 4.5]),
+        (np.array(["1970-01-02T06", "NaT"], dtype="datetime64[h]"), [1.25, np.nan]),
+        (stamps, [1.25, np.nan]),
+        (stamps.dt.tz_localize("UTC").dt.tz_convert("Europe/Helsinki"), [1.25, np.nan]),
+        (["1970-01-02 06:00", "1970-01-03"], [1.25, 2.0]),
+        ([datetime.date(1970, 1, 2), datetime.date(1969, 12, 31)], [1.0, -1.0]),
+        (pd.Series([7, None], dtype="Int64"), [7.0, np.nan]),
+    ):
+        np.testing.assert_array_equal(times_of(given, 2), days)
+    for wrong in ([True, False], ["spring", "autumn"]):
+        with pytest.raises(TypeError, match="times"):
+            times_of(wrong, 2)
 
 
 def test_rows_observed_since_the_fit_help():
