@@ -119,10 +119,10 @@ def models(scratch, cells):
 
 
 def coupling(scratch, cells):
-    """Parts of two nodes learn the coupling by sums over their rows: what was found of the cells."""
+    """Two parts learn the coupling by sums over their rows: what was found of the cells."""
     work, out = scratch / "learnt", scratch / "learnt-run"
     flags = [scratch / "nodes.csv", "--edges", scratch / "edges.csv", "--target", "y", "--coupling", "learnt"]
-    flags += ["--rounds", "50", "--parts", NODES // 2, "--record-frames"]
+    flags += ["--rounds", "20", "--parts", "2", "--record-frames"]
     fedweave("up", *flags, "--work", work, "--out", out)
     print("learnt coupling: ", end="")
     return search(work, out, cells, [], {"rows.csv", "node.toml"})

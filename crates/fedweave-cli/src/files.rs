@@ -49,7 +49,7 @@ pub fn predict(args: &PredictArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
 }
 

@@ -13,6 +13,7 @@ mod jobs;
 mod monitor;
 #[cfg(feature = "federation")]
 mod node;
+mod privacy;
 mod progress;
 #[cfg(feature = "federation")]
 mod reexec;
@@ -71,6 +72,9 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(files::GraphCommand),
+    /// What noise costs, attempts to break it, and features that hide something
+    #[command(subcommand, after_help = privacy::EXAMPLES)]
+    Privacy(privacy::PrivacyCommand),
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
@@ -149,6 +153,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Monitor(args) => monitor::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(&command),
+        Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "federation")]
         Command::Up(args) => up::run(&args.settings()?),

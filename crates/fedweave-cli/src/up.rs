@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use fedweave::solve::Status;
 use fedweave_io::load;
 use fedweave_node::Network;
-use fedweave_node::launch::{Prepared, Processes, collect, collect_models, prepare};
+use fedweave_node::launch::{LaunchOptions, Prepared, Processes, collect, collect_models, prepare};
 use fedweave_node::metrics::Snapshot;
 use fedweave_run::request::up::LaunchChoice;
 use fedweave_run::request::{RelaxRequest, Settings, UpRequest};
@@ -39,7 +39,8 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let (output, counted) = (request.fit.output.clone(), request.rounds.is_some());
     let writer = run_dir::create(&output)?;
     let federated = FederatedFit::new(request, load(&spec)?, &launch)?;
-    let prepared = prepare(&federated.network, &launch_options(&launch))?;
+    let options = LaunchOptions { privacy: federated.privacy(), ..launch_options(&launch) };
+    let prepared = prepare(&federated.network, &options)?;
     let Some(seconds) = run_processes(&launch, &federated.network, &prepared)? else { return Ok(not_run(&launch)) };
     let collected = collect(&prepared, &federated.network)?;
     let result = federated.finish(collected, seconds)?;

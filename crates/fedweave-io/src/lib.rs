@@ -27,6 +27,7 @@ mod error;
 mod fault;
 mod idx;
 mod input;
+mod noise;
 mod run;
 mod table;
 mod toml_file;
@@ -39,6 +40,7 @@ pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, TargetKind,
     TimeColumn, TimeScale, Unlabelled, load, load_rows, load_unlabelled,
 };
+pub use noise::Noise;
 pub use run::{
     ANY_CLASS, BLENDED, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint,
     read_json, read_node_numbers, read_parameters,

@@ -5,6 +5,7 @@
 mod error;
 mod file;
 mod model;
+mod privacy;
 mod read;
 mod rows;
 mod shared;
@@ -14,6 +15,7 @@ mod write;
 pub use error::{ConfigError, ConfigFault, choice};
 pub use file::{CertificateSection, EdgeEntry, FederationSection, NeighbourEntry, NodeEntry, PartFile, SilenceSection};
 pub use model::ModelSection;
+pub use privacy::PrivacySection;
 pub use read::PartSettings;
 pub(crate) use rows::plain_encoding;
 pub use status::{StatusError, metrics_addresses};

@@ -19,9 +19,11 @@ use crate::checkpoint::{FileStore, Store};
 use crate::config::PartSettings;
 use crate::error::Error;
 use crate::event_log::{EventLog, LogError};
+use crate::ledger::LedgerError;
 use crate::metrics::{self, Shared, Snapshot};
 use crate::part::{Note, Part, Reason};
-use crate::plan::DeadPolicy;
+use crate::plan::{DeadPolicy, Plan};
+use crate::protect::protect;
 use crate::run::{self, End, LocalEvent, RunError, Surroundings, Wish, now_ms};
 use crate::transport::{self, Link, Transport, TransportError, ZenohTransport};
 
@@ -98,6 +100,9 @@ pub enum ProcessError {
     /// The operating system refuses.
     #[error("{place}: {error}")]
     System { place: String, error: std::io::Error },
+    /// The privacy of the rows is spent, or its ledger lost.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] Error),
@@ -133,7 +138,8 @@ pub fn run_part(
     let _lock = lock(state)?;
     let _ = fs::remove_file(state.join(LEAVE));
     let mut store = FileStore::new(&state.join("checkpoint"), options.fsync)?;
-    let mut part = part(settings, options.begin, store.load()?, tell)?;
+    let plan = protect(settings)?;
+    let mut part = part(plan, &settings.state, options.begin, store.load()?, tell)?;
     let mut log = EventLog::open(&state.join("events.jsonl"), now_ms())?;
     begin_log(settings, options, &mut log, tell)?;
     let shared: Shared = Arc::new(Mutex::new(Snapshot { name: settings.plan.name.clone(), ..Snapshot::default() }));
@@ -173,15 +179,15 @@ pub fn ask_to_leave(settings: &PartSettings) -> Result<(), ProcessError> {
 
 /// The part as it starts: from zero, from its checkpoint, or from its neighbours.
 fn part(
-    settings: &PartSettings,
+    plan: Plan,
+    state: &Path,
     begin: Begin,
     saved: Option<Vec<u8>>,
     tell: &mut dyn FnMut(News<'_>),
 ) -> Result<Part, ProcessError> {
-    let (plan, state) = (settings.plan.clone(), &settings.state);
     Ok(match (saved, begin) {
         (Some(bytes), Begin::Resume) => Part::restore(plan, &bytes)?,
-        (Some(_), _) => return Err(ProcessError::Checkpoint { state: state.clone() }),
+        (Some(_), _) => return Err(ProcessError::Checkpoint { state: state.to_path_buf() }),
         (None, Begin::Join) if plan.peers.is_empty() => return Err(ProcessError::NobodyToJoin),
         (None, Begin::Join) => Part::joining(plan, None)?,
         (None, Begin::Fresh) => Part::new(plan)?,

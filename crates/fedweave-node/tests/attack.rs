@@ -122,6 +122,35 @@ fn a_single_row_is_known_up_to_its_sign() {
     assert!((cross[0] / guess[0] - y[0]).abs() < 1e-6);
 }
 
+/// Largest error of the attacker's `X'X / m`, against the truth.
+fn error_of(moments: &Matrix, x: &[f64], m: usize) -> f64 {
+    let truth = |j: usize, k: usize| (0..m).map(|r| x[r * D + j] * x[r * D + k]).sum::<f64>() / m as f64;
+    (0..D * D).map(|at| (moments.row(at / D)[at % D] - truth(at / D, at % D)).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn with_noise_the_only_neighbour_learns_noise() {
+    use fedweave::random::{Purpose, stream};
+    use fedweave::trust::privacy::accountant::noise;
+    use fedweave::trust::privacy::statistics::{Ranges, Units, release, stand_ins};
+    let (x, y) = ([1.0, 2.0, -0.5, 0.3, -1.0, 2.0, 1.5, 0.0, 0.7, -0.2, 0.9, 1.1], [1.0, -2.0, 0.5, 3.0]);
+    let plan = victim(&x, &y);
+    assert!(error_of(&attack(plan.clone()).0, &x, 4) < 1e-6);
+    let ranges = Ranges::new(vec![(-2.0, 2.0); D], (-3.0, 3.0), None, false).unwrap();
+    let multiplier = noise((1.0, 1e-5), 1.0, 1).unwrap();
+    let mut errors: Vec<f64> = (0..20)
+        .map(|k| {
+            let mut rng = stream(k, Purpose::Noise, 0);
+            let moments = [release(&plan.data, 0, &ranges, multiplier, &mut rng).unwrap()];
+            let data = stand_ins(&moments, &ranges, Units::Data).unwrap();
+            error_of(&attack(Plan { data, ..plan.clone() }).0, &x, 4)
+        })
+        .collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    // Entries of X'X / m are at most 4; four rows at epsilon 1 leave nothing of them.
+    assert!(errors[2] > 4.0, "{errors:?}");
+}
+
 #[test]
 fn the_warning_names_who_is_exposed_and_why() {
     let warned = exposure(&victim(&[1.0, 2.0, 3.0], &[1.0]));

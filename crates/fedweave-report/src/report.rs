@@ -78,7 +78,7 @@ pub struct What {
     pub rows: usize,
     /// The number of rows held out.
     pub rows_held_out: usize,
-    /// The rows held out to choose lambda were used again for the final models, and are counted in `rows`.
+    /// The rows held out to validate were used again for the final models, and are counted in `rows`.
     pub refitted: bool,
     /// The names of the parameters, in the order of `parameters` and `model`, the intercept included. Empty: unnamed.
     pub features: Vec<String>,

@@ -63,7 +63,7 @@ pub(crate) fn held_out(what: &What) -> String {
     let number = match what.rows_held_out {
         0 => String::new(),
         n if what.refitted => {
-            format!("{} of {} rows, to choose lambda; the final models use all rows. ", count(n), count(what.rows))
+            format!("{} of {} rows, to validate; the final models use all rows. ", count(n), count(what.rows))
         }
         n => format!("{} of {} rows. ", count(n), count(n + what.rows)),
     };
@@ -229,7 +229,10 @@ mod tests {
     fn held_out_rows_are_counted() {
         let what = What { rows: 80, rows_held_out: 20, split: "Every fifth row.".into(), ..What::default() };
         assert_eq!(held_out(&what), "20 of 100 rows. Every fifth row.");
-        assert!(held_out(&What { rows: 100, refitted: true, ..what }).starts_with("20 of 100 rows, to choose lambda"));
+        assert!(
+            held_out(&What { rows: 100, refitted: true, ..what })
+                .starts_with("20 of 100 rows, to validate; the final models use all rows")
+        );
         assert!(held_out(&What::default()).contains("not recorded"));
     }
 

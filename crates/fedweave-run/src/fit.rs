@@ -4,6 +4,7 @@ mod calibrate;
 mod hub;
 mod in_turn;
 mod learnt;
+mod private;
 mod report;
 mod summary;
 mod text;
@@ -33,7 +34,11 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub(crate) use calibrate::held_out_calibration;
+pub(crate) use learnt::Chosen;
 pub use learnt::LearntCoupling;
+#[cfg(feature = "federation")]
+pub(crate) use private::silent;
+pub use private::{PrivateRows, Protection};
 pub use report::report_of;
 pub use summary::summary;
 pub use text::text;
@@ -69,6 +74,8 @@ pub struct FitResult {
     pub hub: Option<Vec<f64>>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
+    /// How the rows are protected, if they are.
+    pub protection: Option<Protection>,
     /// How far predictions are off, seen on rows that models had not seen, if there are any.
     pub calibration: Option<RunCalibration>,
     /// Errors on the rows trained with, once somebody asked.
@@ -93,6 +100,10 @@ impl FitResult {
     /// The node that could do most harm by lying, and how far it could move all other models together. It needs the
     /// eigenvalues of every loss; where these are much work it is left out.
     pub fn worst_liar(&self) -> Option<std::result::Result<(usize, f64), Unbounded>> {
+        if self.protection.is_some() {
+            // It would tell about the rows.
+            return None;
+        }
         let work = self.problem.nodes() as f64 * (self.problem.dim() as f64).powi(3);
         let found = (work <= 2e8).then(|| worst_liar(&self.problem));
         // The common mean is nobody's to lie about.
@@ -124,6 +135,9 @@ struct Strength {
 
 /// Chooses lambda if asked to, and fits.
 pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+    if request.privacy.is_some() {
+        return private::fit(request, input, observer);
+    }
     let result = match request.coupling {
         CouplingChoice::Learnt => learnt::fit(request, input, observer)?,
         CouplingChoice::Given => fit_given(request, input, observer)?,
@@ -291,6 +305,7 @@ pub fn finish(
         tuning: None,
         hub,
         learnt: None,
+        protection: None,
         calibration: None,
         errors: OnceLock::new(),
     }

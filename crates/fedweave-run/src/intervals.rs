@@ -143,7 +143,7 @@ impl Uncertainty {
         let named = pairs.iter().map(|(j, k)| format!("c{}_{}", j + 1, k + 1));
         let node = |i: usize| {
             let covariance = learnt.covariance.row(i);
-            std::iter::once(learnt.coupling.noise(i)).chain(pairs.iter().map(move |(j, k)| covariance[j * d + k]))
+            std::iter::once(learnt.noise[i]).chain(pairs.iter().map(move |(j, k)| covariance[j * d + k]))
         };
         let numbers = (0..names.len()).flat_map(node).collect();
         let features = std::iter::once(NOISE.to_owned()).chain(named).collect();

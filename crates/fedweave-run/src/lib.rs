@@ -22,6 +22,7 @@ mod model_file;
 pub mod monitor;
 pub mod path;
 pub mod predictor;
+pub mod privacy;
 pub mod relax;
 pub mod request;
 pub mod run_dir;

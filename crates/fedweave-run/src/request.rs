@@ -12,6 +12,7 @@ pub mod lambda;
 pub mod model;
 pub mod path;
 pub mod penalty;
+pub mod privacy;
 pub mod relax;
 pub mod rounds;
 pub mod settings;

@@ -12,18 +12,20 @@ use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
 use fedweave::{Dataset, Graph, Problem};
 use fedweave_io::Input;
+use fedweave_node::config::PrivacySection;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
 use fedweave_node::{DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets, hub_name};
 
 use crate::checks::{check, refuse_runaway};
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{FitResult, Solved, build, finish};
+use crate::fit::{FitResult, Protection, Solved, build, finish, silent};
 use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{ModelRows, RelaxResult, RelaxStatus, errors, specs, task};
-use crate::request::RelaxRequest;
+use crate::request::privacy::PrivacyMethod;
 use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
+use crate::request::{FitRequest, RelaxRequest};
 use crate::training::TrainingRows;
 
 /// How the network becomes processes.
@@ -35,6 +37,7 @@ pub fn launch_options(choice: &LaunchChoice) -> LaunchOptions {
         port: choice.port,
         loopback_plaintext: choice.loopback_plaintext,
         record_frames: choice.record_frames,
+        privacy: None,
         seed: choice.seed,
     }
 }
@@ -53,18 +56,20 @@ pub struct FederatedFit {
     loss: LossSpec,
     /// The problem and its rows; `None` before the parts have learnt the coupling.
     given: Option<(Problem, TrainingRows)>,
+    protection: Option<Protection>,
 }
 
 impl FederatedFit {
     /// Checks the data and describes the network.
-    pub fn new(request: UpRequest, input: Input, launch: &LaunchChoice) -> Result<Self> {
+    pub fn new(request: UpRequest, mut input: Input, launch: &LaunchChoice) -> Result<Self> {
         let model = &request.fit.model;
         let loss = model.loss(&input)?;
         check(model, &input, &loss)?;
         let Some(lambda) = request.lambda else {
             let network = coupling::network(&request, &input, &loss, launch)?;
-            return Ok(FederatedFit { network, request, input, loss, given: None });
+            return Ok(FederatedFit { network, request, input, loss, given: None, protection: None });
         };
+        let protection = protection(&request.fit, &input, &loss)?;
         let training = TrainingRows::new(model, input.data.clone());
         refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
@@ -89,19 +94,45 @@ impl FederatedFit {
             models: None,
             hub: request.fit.hub.map(|_| Hub::Given),
         };
-        Ok(FederatedFit { network, request, input, loss, given: Some((problem, training)) })
+        let mut given = (problem, training);
+        if protection.is_some() {
+            // Parts have the rows; what is judged and shown here knows none.
+            let nothing = input.data.select(&vec![false; input.data.len()]);
+            input.data = nothing.clone();
+            let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
+            given = (problem, TrainingRows { rows: nothing.clone(), scaled: nothing, scaling: None });
+        }
+        Ok(FederatedFit { network, request, input, loss, given: Some(given), protection })
     }
 
     /// The result, judged with all rows in sight.
     pub fn finish(self, collected: Collected, seconds: f64) -> Result<FitResult> {
-        let FederatedFit { network, request, input, loss, given } = self;
+        let FederatedFit { network, request, input, loss, given, protection } = self;
         let Some((problem, training)) = given else {
             return coupling::result(request, input, loss, &network, collected, seconds);
         };
         let (solution, traffic) = certify_collected(&problem, collected, &network.method, &request.fit.solve);
-        let solved = Solved { solution, traffic: Some(traffic), seconds };
-        Ok(finish(request.fit, input, loss, problem, training, solved))
+        let solved = match protection {
+            Some(_) => Solved { solution: silent(solution), traffic: None, seconds },
+            None => Solved { solution, traffic: Some(traffic), seconds },
+        };
+        let result = finish(request.fit, input, loss, problem, training, solved);
+        Ok(FitResult { protection, ..result })
     }
+
+    /// How parts protect their rows.
+    pub fn privacy(&self) -> Option<PrivacySection> {
+        self.protection.as_ref().map(|protection| protection.section(&self.input))
+    }
+}
+
+/// Parts release statistics.
+fn protection(request: &FitRequest, input: &Input, loss: &LossSpec) -> Result<Option<Protection>> {
+    let Some(choice) = &request.privacy else { return Ok(None) };
+    let LossSpec::Same(family) = loss else { refuse!("--dp-epsilon: all nodes must have the same loss") };
+    let statistics = choice.method_for(*family)? == PrivacyMethod::Statistics;
+    require!(statistics, "--dp-epsilon: a federation protects the rows of the squared loss (statistics) only");
+    Ok(Some(Protection::of_statistics(request, input)?.0))
 }
 
 /// Nodes, edges and rows of a network.

@@ -3,6 +3,7 @@
 //! factors of sparse matrices with the pattern of a graph.
 
 pub mod cholesky;
+pub mod jacobi;
 pub mod normal;
 pub mod selected;
 pub mod sparse;

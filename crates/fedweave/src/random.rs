@@ -39,6 +39,8 @@ pub enum Purpose {
     SharedRows,
     Distilled,
     ShockOrder,
+    Noise,
+    Canaries,
 }
 
 /// Stream `index` (usually a node) of a purpose.

@@ -1,5 +1,7 @@
 //! Learnt coupling against independent references, through the solver, and on inputs of every odd kind.
 
+use std::cell::Cell;
+
 use fedweave::graph::generate::grid;
 use fedweave::learn::coupling::{
     Coupling, CouplingOptions, Fold, Judge, Likelihood, Noise, Rho, Structure, choose_on_folds, learn, rho_interval,
@@ -10,6 +12,7 @@ use fedweave::solve::{Settings, Status, Watch, solve};
 use fedweave::{Dataset, Graph, Matrix};
 use rand::RngExt;
 use rand_distr::StandardNormal;
+use serde_json::Value;
 
 /// Rows on a grid of nodes whose models follow the graph: `rows(i)` rows with two features and an intercept.
 fn on_a_grid(side: usize, seed: u64, rows: impl Fn(usize) -> usize) -> (Graph, Dataset) {
@@ -249,52 +252,105 @@ fn a_hub_pulls_to_the_mean() {
     }
 }
 
-/// statsmodels 0.14 `MixedLM(log10_price, [sqft / 1000, 1], groups = node, exog_re = the same)` on `data/sacramento.csv`.
+/// The estimates and predictions of statsmodels for two datasets (`tests/mixed_models/make.py`).
 #[test]
-fn agrees_with_a_mixed_model() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/sacramento.csv");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut names: Vec<&str> = Vec::new();
-    let (mut node, mut x, mut y) = (Vec::new(), Vec::new(), Vec::new());
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let at = names.iter().position(|n| *n == fields[0]).unwrap_or_else(|| {
-            names.push(fields[0]);
-            names.len() - 1
-        });
-        node.push(at);
-        x.extend([fields[5].parse::<f64>().unwrap() / 1000.0, 1.0]);
-        y.push(fields[6].parse::<f64>().unwrap());
-    }
-    let weight = vec![1.0; y.len()];
-    let data = Dataset::group(names.len(), &node, &Matrix::from_rows(2, x), &y, &weight).unwrap().0;
-    let graph = Graph::new(names.len(), &[]).unwrap();
-    for (likelihood, mu, d, s2, log_likelihood) in REFERENCES {
-        let options = CouplingOptions { likelihood, prior: false, ..only(Structure::Full) };
-        let found = learn(&graph, &data, &options).unwrap().coupling;
-        let close = |a: f64, b: f64| (a - b).abs() < 1e-4 * b.abs().max(0.1);
-        assert!(found.mu.iter().zip(&mu).all(|(a, b)| close(*a, *b)), "{:?}", found.mu);
-        assert!(found.covariance.as_slice().iter().zip(&d).all(|(a, b)| close(*a, *b)), "{:?}", found.covariance);
-        assert!(close(found.s2, s2) && (found.log_likelihood - log_likelihood).abs() < 1e-3, "{found:?}");
+fn agrees_with_mixed_models() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mixed_models/references.json");
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let every = file["every"].as_u64().unwrap() as usize;
+    for dataset in file["datasets"].as_array().unwrap() {
+        let node: Vec<usize> = numbers(&dataset["node"]).iter().map(|i| *i as usize).collect();
+        let (y, nodes) = (numbers(&dataset["y"]), node.iter().max().unwrap() + 1);
+        let x = Matrix::from_rows(dataset["dim"].as_u64().unwrap() as usize, numbers(&dataset["x"]));
+        let data = Dataset::group(nodes, &node, &x, &y, &vec![1.0; y.len()]).unwrap().0;
+        let graph = Graph::new(nodes, &[]).unwrap();
+        for (likelihood, key) in [(Likelihood::Restricted, "restricted"), (Likelihood::Maximum, "maximum")] {
+            let options = CouplingOptions { likelihood, prior: false, ..only(Structure::Full) };
+            let found = learn(&graph, &data, &options).unwrap().coupling;
+            let (expected, name) = (&dataset[key], &dataset["name"]);
+            close(&found.mu, &numbers(&expected["mu"]), &format!("mu of {name} {key}"));
+            close(found.covariance.as_slice(), &numbers(&expected["covariance"]), &format!("D of {name} {key}"));
+            close(&[found.s2], &[expected["s2"].as_f64().unwrap()], &format!("s2 of {name} {key}"));
+            let apart = found.log_likelihood - expected["log_likelihood"].as_f64().unwrap();
+            assert!(apart.abs() < 1e-3, "{name} {key} {apart}");
+            let w = found.posterior(&graph, &data).unwrap().w;
+            let predicted = |r: usize| x.row(r).iter().zip(w.row(node[r])).map(|(x, w)| x * w).sum::<f64>();
+            let predictions: Vec<f64> = (0..y.len()).step_by(every).map(predicted).collect();
+            close(&predictions, &numbers(&expected["predictions"]), &format!("predictions of {name} {key}"));
+        }
     }
 }
 
-type Reference = (Likelihood, [f64; 2], [f64; 4], f64, f64);
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+}
 
-/// Mean, covariance, noise, log-likelihood; `sqft / 1000` comes before the intercept.
-const REFERENCES: [Reference; 2] = [
-    (
-        Likelihood::Restricted,
-        [0.2062872336, 5.0418953239],
-        [0.0066700950, -0.0156622381, -0.0156622381, 0.0434041449],
-        0.0156092490,
-        521.2281591907,
-    ),
-    (
-        Likelihood::Maximum,
-        [0.2059664956, 5.0420629677],
-        [0.0064215408, -0.0151798152, -0.0151798152, 0.0422738105],
-        0.0156182446,
-        528.0366373421,
-    ),
-];
+fn close(found: &[f64], expected: &[f64], what: &str) {
+    let size = expected.iter().fold(0.1, |m: f64, e| m.max(e.abs()));
+    assert_eq!(found.len(), expected.len(), "{what}");
+    assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4 * size), "{what}: {found:?} {expected:?}");
+}
+
+#[test]
+fn folds_take_every_row_once_and_groups_whole() {
+    let (_, data) = on_a_grid(5, 2, |i| i % 7);
+    let groups: Vec<u32> = (0..data.len() as u32).map(|r| r % 9).collect();
+    for groups in [None, Some(groups.as_slice())] {
+        let folds = Fold::deal(&data, groups, 4, 1);
+        assert_eq!(folds.len(), 4);
+        for row in 0..data.len() {
+            assert_eq!(folds.iter().filter(|f| f.validation[row]).count(), 1);
+            assert!(folds.iter().all(|f| f.validation[row] != f.train[row]));
+        }
+        for (a, b) in (0..data.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let together = folds.iter().all(|f| f.validation[a] == f.validation[b]);
+            assert!(together || groups.is_none_or(|g| g[a] != g[b]));
+        }
+    }
+}
+
+/// An average predicts new rows nearly as well as its best member, whichever that is, and its models are the average.
+#[test]
+fn an_average_is_nearly_as_good_as_its_best_member() {
+    let (graph, all) = on_a_grid(9, 4, |_| 12);
+    let old: Vec<bool> = (0..all.len()).map(|r| r % 12 < 6).collect();
+    let (data, new) = (all.select(&old), all.select(&old.iter().map(|o| !o).collect::<Vec<_>>()));
+    let folds = Fold::deal(&data, None, 5, 0);
+    let blend = fedweave::learn::coupling::blend(&graph, &data, &CouplingOptions::default(), &folds, None).unwrap();
+    assert!((blend.members.iter().map(|m| m.weight).sum::<f64>() - 1.0).abs() < 1e-12 && blend.members.len() > 1);
+    assert!(blend.graph.unwrap().p_value < 1e-3);
+    let error = |w: &Matrix| {
+        let row = |(i, r): (usize, usize)| {
+            (new.x(r).iter().zip(w.row(i)).map(|(x, w)| x * w).sum::<f64>() - new.y()[r]).powi(2)
+        };
+        let rows = (0..new.nodes()).flat_map(|i| new.rows(i).map(move |r| (i, r)));
+        rows.map(row).sum::<f64>() / new.len() as f64
+    };
+    let members: Vec<_> = blend.members.iter().map(|m| m.coupling.posterior(&graph, &data).unwrap().w).collect();
+    let best = members.iter().map(error).fold(f64::INFINITY, f64::min);
+    let posterior = blend.posterior(&graph, &data).unwrap();
+    assert!(error(&posterior.w) < 1.03 * best, "{} {best}", error(&posterior.w));
+    for (k, w) in posterior.w.as_slice().iter().enumerate() {
+        let mean: f64 = blend.members.iter().zip(&members).map(|(m, w)| m.weight * w.as_slice()[k]).sum();
+        assert!((w - mean).abs() < 1e-12 * (1.0 + mean.abs()));
+    }
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let again =
+        one.install(|| fedweave::learn::coupling::blend(&graph, &data, &CouplingOptions::default(), &folds, None));
+    assert_eq!(again.unwrap(), blend, "whatever the number of threads");
+}
+
+/// Nodes that have seen one class only borrow the other from the rest.
+#[test]
+fn one_class_at_some_nodes_is_no_obstacle() {
+    let (graph, data) = on_a_grid(6, 11, |i| 2 + i % 5);
+    let node: Vec<usize> = (0..data.nodes()).flat_map(|i| data.rows(i).map(move |_| i)).collect();
+    let label = |r: usize| if node[r] < 9 || (r * 7) % 3 == 0 { 1.0 } else { 0.0 };
+    let rows = Cell::new(0);
+    let data = data.map_labels(|_| label(rows.replace(rows.get() + 1)));
+    let options = CouplingOptions { family: fedweave::loss::Family::Logistic, ..Default::default() };
+    let folds = Fold::deal(&data, None, 5, 0);
+    let blend = fedweave::learn::coupling::blend(&graph, &data, &options, &folds, None).unwrap();
+    let w = blend.posterior(&graph, &data).unwrap().w;
+    assert!(w.as_slice().iter().all(|w| w.is_finite() && w.abs() < 50.0), "{w:?}");
+}

@@ -91,6 +91,34 @@ fn refuse(cases: Vec<Case>) {
 }
 
 #[test]
+fn promises_of_privacy_that_cannot_be_kept() {
+    refuse(vec![
+        case("no noise", "FIT --dp-epsilon 0", &["--dp-epsilon", "positive"]),
+        case("no protection", "FIT --dp-epsilon 1 --dp-delta 0.5", &["--dp-delta 0.5", "at most 0.01"]),
+        case("delta alone", "FIT --dp-delta 1e-5", &["--dp-delta", "--dp-epsilon"]),
+        case("nothing known", "FIT --dp-epsilon 1 --dp-range x1=0:1", &["--dp-range", "`y`", "y=LOW:HIGH"]),
+        case("no range", "FIT --dp-epsilon 1 --dp-range x1=2:1", &["--dp-range x1=2:1", "LOW below HIGH"]),
+        case(
+            "lambda by rows",
+            "fit nodes.csv --edges edges.csv --target y --dp-epsilon 1",
+            &["--lambda", "choosing it on rows"],
+        ),
+        case("moments of rows", "FIT --dp-epsilon 1 --standardize", &["--standardize", "--dp-range"]),
+        case("errors on rows", "FIT --dp-epsilon 1 --validation 0.5", &["--validation", "held-out"]),
+        case(
+            "no bound",
+            "fit labels.csv --edges edges.csv --target y --loss poisson --lambda 1 --dp-epsilon 1",
+            &["poisson", "without limit"],
+        ),
+        case("no ridge", "LOGISTIC --dp-epsilon 1 --dp-range x1=0:1 --dp-range x2=0:1", &["--ridge", "without limit"]),
+        case("wrong method", "FIT --dp-epsilon 1 --dp-method output", &["--dp-method output", "squared"]),
+        case("rate of nobody", "privacy epsilon --sigma 1 --rate 0 --delta 1e-5", &["--rate 0", "above 0"]),
+        case("no delta", "privacy epsilon --sigma 1 --delta 0", &["--delta 0", "between 0 and 1"]),
+        case("few canaries", "privacy audit --epsilon 1 --canaries 5", &["--canaries 5", "at least 100"]),
+    ]);
+}
+
+#[test]
 fn questions_that_cannot_be_asked() {
     refuse(vec![
         case("unknown asker", "ASK --asker zed", &["--asker zed", "no such node", "there are 4", "`a`"]),

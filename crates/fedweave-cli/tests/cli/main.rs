@@ -12,6 +12,7 @@ mod models;
 mod not_errors;
 mod outputs;
 mod path;
+mod privacy;
 mod reproduce;
 mod rounds;
 mod sandbox;

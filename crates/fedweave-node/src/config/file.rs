@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::model::ModelSection;
+use super::privacy::PrivacySection;
 
 /// The file of one part. Paths are relative to the folder of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct PartFile {
     pub silence: SilenceSection,
     /// Data and model.
     pub model: ModelSection,
+    /// Noise that protects every row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<PrivacySection>,
     /// Neighbouring parts.
     #[serde(default, rename = "neighbour")]
     pub neighbours: Vec<NeighbourEntry>,

@@ -10,6 +10,7 @@ use fedweave_io::TomlFile;
 use super::error::{Checked, ConfigError, ConfigFault, out_of_range};
 use super::file::{CertificateSection, CouplingSection, EdgeEntry, NeighbourEntry, PartFile};
 use super::model::{Parametric, refuse_foreign};
+use super::privacy::PrivacySection;
 use super::rows::{models, rows};
 use crate::certs::{Credentials, check_name};
 use crate::coupling::CouplingPlan;
@@ -31,6 +32,8 @@ pub struct PartSettings {
     pub neighbours: Vec<Neighbour>,
     /// Folder for checkpoints, log and result.
     pub state: PathBuf,
+    /// Noise that protects every row, and the file in which it is paid for.
+    pub privacy: Option<(PrivacySection, PathBuf)>,
     /// Where to answer questions.
     pub metrics: Option<SocketAddr>,
     /// Names of the features, intercept last if there is one.
@@ -77,6 +80,9 @@ impl PartSettings {
         let endpoints = file.neighbours.iter().filter_map(|n| n.endpoint.as_deref());
         endpoints.chain([file.listen.as_str()]).try_for_each(|endpoint| link.check(endpoint))?;
         let (plan, features) = plan(&file, &link)?;
+        if let Some(privacy) = &file.privacy {
+            privacy.check(&plan, features.len())?;
+        }
         let neighbour = |n: &NeighbourEntry| Neighbour { name: n.name.clone(), endpoint: n.endpoint.clone() };
         Ok(PartSettings {
             plan,
@@ -86,6 +92,8 @@ impl PartSettings {
             neighbours: file.neighbours.iter().map(neighbour).collect(),
             state: folder.join(&file.state),
             metrics: file.metrics_address()?,
+            // Beside the file of the part: who removes the state to start anew keeps it.
+            privacy: file.privacy.clone().map(|privacy| (privacy, folder.join("ledger.json"))),
             listen: file.listen,
         })
     }

@@ -10,6 +10,7 @@ use super::file::{
     SilenceSection,
 };
 use super::model::ModelSection;
+use super::privacy::PrivacySection;
 use crate::plan::{MethodSpec, PenaltyKind, Plan};
 
 /// What the file of a part says besides its plan. Paths are relative to the folder of the file.
@@ -28,6 +29,8 @@ pub struct Placement<'a> {
     pub rows: PathBuf,
     /// Names of the features, without the intercept.
     pub features: Vec<String>,
+    /// Noise that protects every row.
+    pub privacy: Option<PrivacySection>,
     /// For models of any class.
     pub models: Option<ModelPlacement<'a>>,
 }
@@ -56,6 +59,7 @@ impl PartFile {
             coupling: plan.coupling.as_ref().map(CouplingSection::of),
             silence: SilenceSection::of(&plan.patience),
             model: ModelSection::of(plan, place),
+            privacy: place.privacy.clone(),
             nodes: place.models.as_ref().map_or_else(Vec::new, |models| node_entries(plan, models)),
             neighbours: plan.peers.iter().map(neighbour).collect(),
             edges: plan.edges.iter().map(|edge| EdgeEntry::of(edge, &plan.peers)).collect(),

@@ -81,6 +81,7 @@ impl Desk<'_> {
             parts: plans.len() as u32,
             rows: ROWS.into(),
             features: columns(network),
+            privacy: options.privacy.clone(),
             models,
         };
         PartFile::of(&plans[k], &place)

@@ -10,6 +10,7 @@ use super::error::LaunchError;
 use super::files::{Desk, write_public};
 use super::ports::seats;
 use crate::certs::{Authority, Validity};
+use crate::config::PrivacySection;
 use crate::network::Network;
 use crate::plan::Plan;
 
@@ -33,6 +34,8 @@ pub struct LaunchOptions {
     pub loopback_plaintext: bool,
     /// Every process appends the frames it sends, as they are before encryption, to `frames.bin` in its folder.
     pub record_frames: bool,
+    /// Noise that protects every row, drawn by every part for its own.
+    pub privacy: Option<PrivacySection>,
     /// Models of any class: the seed that the seeds of all nodes follow from.
     pub seed: u64,
 }

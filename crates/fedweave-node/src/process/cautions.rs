@@ -30,7 +30,14 @@ pub fn cautions(settings: &PartSettings) -> Vec<String> {
             }
         }
     }
-    let exposed = exposure(&settings.plan);
+    let exposed = match &settings.privacy {
+        Some((privacy, _)) => {
+            let seed = privacy.seed.map(|seed| format!("the noise comes from seed {seed}: it protects nothing"));
+            cautions.extend(seed);
+            Vec::new()
+        }
+        None => exposure(&settings.plan),
+    };
     cautions.extend(exposed.iter().take(EXPOSED_NAMED).map(ToString::to_string));
     if exposed.len() > EXPOSED_NAMED {
         cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));

@@ -123,9 +123,9 @@ fn learnt_scores(
     let training = TrainingRows::new(&model, train.clone());
     let options = CouplingOptions {
         family: measure.0,
-        structures: vec![learnt.coupling.structure],
-        rho: if learnt.coupling.rho > 0.0 { Rho::Learnt } else { Rho::Fixed(0.0) },
-        noise: if learnt.coupling.node_noise.is_some() { Noise::ByNode } else { Noise::Common },
+        structures: vec![learnt.blend.lead().structure],
+        rho: if learnt.blend.lead().rho > 0.0 { Rho::Learnt } else { Rho::Fixed(0.0) },
+        noise: if learnt.blend.lead().node_noise.is_some() { Noise::ByNode } else { Noise::Common },
         intercept: request.model.intercept(),
         ..CouplingOptions::default()
     };

@@ -4,30 +4,31 @@ use fedweave::Dataset;
 use fedweave::graph::{Graph, cut};
 use fedweave::learn::coupling::shared::learn_in_parts;
 use fedweave::learn::coupling::{
-    Coupling, CouplingOptions, Fold, Interval, Posterior, learn, rho_interval, score_on_folds,
+    Blend, CouplingOptions, Fold, Interval, Member, Posterior, blend, learn, rho_interval,
 };
 use fedweave::loss::{Family, LossSpec};
-use fedweave::matrix::Matrix;
-use fedweave::random::{Purpose, stream};
+use fedweave::matrix::{Matrix, axpy};
+use fedweave::problem::Problem;
 use fedweave::scaling::Scaling;
+use fedweave::solve::Status;
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
-use rand::seq::SliceRandom;
 use serde_json::{Value, json};
 
-use super::{FitResult, calibrate, finish, run_solver};
+use super::{FitResult, Solved, calibrate, finish, run_solver};
 use crate::calibration::RunCalibration;
 use crate::checks::{check, hold_out};
 use crate::error::{Result, refuse, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::request::FitRequest;
+use crate::request::coupling::StructureChoice;
 use crate::training::TrainingRows;
 use crate::up::coupling::described;
 use crate::watch::{Observer, Stage};
 use crate::wording::number;
 
-/// Folds that a structure is chosen by, where rows of different nodes are held out together.
+/// Folds that structures are weighed by.
 const FOLDS: usize = 5;
 /// Level of the interval of rho.
 const LEVEL: f64 = 0.9;
@@ -36,17 +37,19 @@ const LEVEL: f64 = 0.9;
 pub struct LearntCoupling {
     /// The loss.
     pub family: Family,
-    /// Structure, share of the graph, noise; its numbers are those of scaled features.
-    pub coupling: Coupling,
+    /// Structures, shares of the graph, noise, and their weights; numbers are those of scaled features.
+    pub blend: Blend,
     /// The common mean of the models.
     pub mu: Vec<f64>,
     /// Covariance of the model of each node, `d x d` in a row.
     pub covariance: Matrix,
+    /// Variance of the noise of a row, for every node.
+    pub noise: Vec<f64>,
     /// Probability of a likelihood ratio as large if the graph did not matter; `None` without edges.
     pub p_value: Option<f64>,
     /// What else the share of the graph might be.
     pub rho_interval: Option<Interval>,
-    /// How the structure was chosen.
+    /// How structures were chosen or weighed.
     pub chosen_by: &'static str,
     features: Vec<String>,
 }
@@ -65,8 +68,7 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
         Some(parts) => in_parts(family, parts, &request, &input)?,
         None => at_once(&request, &input)?,
     };
-    let problem = learnt.coupling.problem(&input.graph, &training.scaled)?;
-    let solved = run_solver(&request, &problem, None, observer)?;
+    let (problem, solved) = solve_members(&request, &input.graph, &training.scaled, &learnt.blend, observer)?;
     let result = finish(request, input, loss, problem, training, solved);
     Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
 }
@@ -78,8 +80,8 @@ fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, Train
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
     let groups = input.groups.as_deref();
-    let (coupling, p_value, chosen_by) = choose(request, &input.graph, &training.scaled, groups)?;
-    Ok((LearntCoupling::new(coupling, p_value, chosen_by, input, &training)?, training))
+    let chosen = choose(request, &input.graph, &training.scaled, groups)?;
+    Ok((LearntCoupling::new(chosen, input, &training)?, training))
 }
 
 /// Learns as so many parts of a federation would.
@@ -94,6 +96,42 @@ fn in_parts(
     let learnt = learn_in_parts(&input.graph, &input.data, &part, request.model.intercept())?;
     let training = TrainingRows::scaled_by(input.data.clone(), learnt.scaling.clone());
     Ok((described(learnt, input, &training)?, training))
+}
+
+/// The problem of the leading member, and the average of the optima of all: that of the members' problems side by side, each
+/// with its weight, so that objectives and bounds add up.
+fn solve_members(
+    request: &FitRequest,
+    graph: &Graph,
+    data: &Dataset,
+    blend: &Blend,
+    observer: &dyn Observer,
+) -> Result<(Problem, Solved)> {
+    let problem = blend.lead().problem(graph, data)?;
+    let mut total = run_solver(request, &problem, None, observer)?;
+    if blend.members.len() == 1 {
+        return Ok((problem, total));
+    }
+    let lead = blend.members[0].weight;
+    total.solution.w.as_mut_slice().iter_mut().for_each(|w| *w *= lead);
+    total.solution.objective *= lead;
+    total.solution.certified_gap = total.solution.certified_gap.map(|gap| lead * gap);
+    for member in &blend.members[1..] {
+        let found = run_solver(request, &member.coupling.problem(graph, data)?, None, observer)?;
+        let (sum, one) = (&mut total.solution, &found.solution);
+        axpy(member.weight, one.w.as_slice(), sum.w.as_mut_slice());
+        sum.objective += member.weight * one.objective;
+        sum.certified_gap = sum.certified_gap.zip(one.certified_gap).map(|(a, b)| a + member.weight * b);
+        sum.iterations += one.iterations;
+        if sum.kkt.residual() < one.kkt.residual() {
+            sum.kkt = one.kkt;
+        }
+        if sum.status == Status::Converged {
+            sum.status = one.status;
+        }
+        total.seconds += found.seconds;
+    }
+    Ok((problem, total))
 }
 
 /// How models learnt without the held-out rows do on them.
@@ -112,46 +150,46 @@ fn held_out(
         kept.map(|(group, _)| *group).collect::<Vec<u32>>()
     });
     observer.begin(Stage::new("learning without held-out rows", 1e-8));
-    let (coupling, ..) = choose(request, &input.graph, &rows.train, groups.as_deref())?;
-    let posterior = coupling.posterior(&input.graph, &rows.train)?;
+    let blend = choose(request, &input.graph, &rows.train, groups.as_deref())?.blend;
+    let posterior = blend.posterior(&input.graph, &rows.train)?;
     let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
     let validation = Errors::of(&*rows.plain(&rows.validation)?, &posterior.w);
     Ok(Some((rows.judge(request, split, validation)?, calibration)))
 }
 
-/// The coupling by the likelihood of all rows; where rows are held out together (the same hours at all nodes), the structure by
-/// folds that do the same: errors that nodes share would mislead the likelihood.
-fn choose(
-    request: &FitRequest,
-    graph: &Graph,
-    data: &Dataset,
-    groups: Option<&[u32]>,
-) -> Result<(Coupling, Option<f64>, &'static str)> {
+/// What to use, and how that was found.
+pub(crate) struct Chosen {
+    /// Couplings and their shares.
+    pub blend: Blend,
+    /// Probability of a likelihood ratio as large if the graph did not matter.
+    pub p_value: Option<f64>,
+    /// How they were found, in words.
+    pub chosen_by: &'static str,
+}
+
+/// Structures averaged by folds, or the one that was asked for. Where rows are held out together (the same hours at all
+/// nodes), folds do the same: errors that nodes share mislead the likelihood.
+fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[u32]>) -> Result<Chosen> {
     let (family, intercept) = (request.model.family, request.model.intercept());
-    let options = CouplingOptions { family, intercept, ..CouplingOptions::default() };
-    let folds = groups.map(|groups| group_folds(groups, request.held_out.seed)).unwrap_or_default();
-    if folds.len() > 1 {
-        let best = score_on_folds(graph, data, &options, &folds)?.swap_remove(0);
-        return Ok((best.coupling, None, "folds that hold out the same groups at all nodes"));
+    let mut options = CouplingOptions { family, intercept, ..CouplingOptions::default() };
+    if let StructureChoice::One(structure) = request.structure {
+        options.structures = vec![structure];
+    }
+    let folds = match request.structure {
+        StructureChoice::Average => Fold::deal(data, groups, FOLDS, request.held_out.seed),
+        _ => Vec::new(),
+    };
+    let blend = blend(graph, data, &options, &folds, groups)?;
+    if blend.members[0].error.is_some() {
+        let chosen_by = match groups {
+            Some(_) => "folds that hold out the same groups at all nodes",
+            None => "folds",
+        };
+        return Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by });
     }
     let learnt = learn(graph, data, &options)?;
     let p_value = (graph.edges() > 0).then_some(learnt.graph.p_value);
-    Ok((learnt.coupling, p_value, "the likelihood of all rows"))
-}
-
-/// Deals groups out to folds at random.
-fn group_folds(groups: &[u32], seed: u64) -> Vec<Fold> {
-    let mut distinct: Vec<u32> = groups.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    distinct.shuffle(&mut stream(seed, Purpose::HeldOutRows, 0));
-    let count = FOLDS.min(distinct.len());
-    let fold = |k: usize| {
-        let held: Vec<u32> = distinct.iter().copied().skip(k).step_by(count).collect();
-        let validation: Vec<bool> = groups.iter().map(|group| held.contains(group)).collect();
-        Fold { train: validation.iter().map(|v| !v).collect(), validation }
-    };
-    (0..count).map(fold).collect()
+    Ok(Chosen { blend: Blend::of(learnt.coupling), p_value, chosen_by: "the likelihood of all rows" })
 }
 
 fn restored(scaling: Option<&Scaling>, w: &[f64]) -> Vec<f64> {
@@ -175,23 +213,19 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 }
 
 impl LearntCoupling {
-    /// A coupling of models in scaled features, and what follows from it with all rows in sight.
-    pub(crate) fn new(
-        coupling: Coupling,
-        p_value: Option<f64>,
-        chosen_by: &'static str,
-        input: &Input,
-        training: &TrainingRows,
-    ) -> Result<Self> {
-        let (graph, data) = (&input.graph, &training.scaled);
-        let interval = (coupling.rho > 0.0).then(|| rho_interval(graph, data, &coupling, LEVEL)).transpose()?;
-        let posterior = coupling.posterior(graph, data)?;
+    /// Couplings of models in scaled features, and what follows from them with all rows in sight.
+    pub(crate) fn new(chosen: Chosen, input: &Input, training: &TrainingRows) -> Result<Self> {
+        let Chosen { blend, p_value, chosen_by } = chosen;
+        let (graph, data, lead) = (&input.graph, &training.scaled, blend.lead());
+        let interval = (lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
+        let posterior = blend.posterior(graph, data)?;
         Ok(LearntCoupling {
-            family: coupling.family,
+            family: lead.family,
             mu: restored(training.scaling.as_ref(), &posterior.mu),
             covariance: restored_covariances(training.scaling.as_ref(), &posterior),
+            noise: posterior.noise,
             features: input.features.clone(),
-            coupling,
+            blend,
             p_value,
             rho_interval: interval,
             chosen_by,
@@ -200,8 +234,17 @@ impl LearntCoupling {
 
     /// As JSON.
     pub(super) fn summary(&self) -> Value {
-        let c = &self.coupling;
+        let c = self.blend.lead();
         let varies = self.features.iter().zip(&c.varies).filter(|(_, varies)| **varies);
+        let member = |m: &Member| {
+            json!({
+                "weight": m.weight,
+                "structure": m.coupling.structure.name(),
+                "rho": m.coupling.rho,
+                "noise_by_node": m.coupling.node_noise.is_some(),
+                "error": m.error,
+            })
+        };
         json!({
             "structure": c.structure.name(),
             "chosen_by": self.chosen_by,
@@ -212,12 +255,13 @@ impl LearntCoupling {
             "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
             "mean": self.mu,
             "log_likelihood": c.log_likelihood,
+            "members": self.blend.members.iter().map(member).collect::<Vec<_>>(),
         })
     }
 
     /// What was learnt, in words.
     pub(super) fn text(&self) -> Vec<String> {
-        let c = &self.coupling;
+        let c = self.blend.lead();
         let named = |varies: bool| {
             let names = self.features.iter().zip(&c.varies).filter(|(_, v)| **v == varies);
             names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
@@ -231,11 +275,10 @@ impl LearntCoupling {
             Family::Squared => format!("; noise {}", number(c.s2.sqrt())),
             _ => String::new(),
         };
-        let mut lines = vec![format!(
-            "coupling learnt ({}, by {}); varies between nodes: {varying}{shared}{noise}",
-            c.structure.name(),
-            self.chosen_by
-        )];
+        let mut lines = self.average();
+        let by = if lines.is_empty() { format!(", by {}", self.chosen_by) } else { String::new() };
+        let which = if lines.is_empty() { "coupling learnt" } else { "its largest part" };
+        lines.push(format!("{which} ({}{by}); varies between nodes: {varying}{shared}{noise}", c.structure.name()));
         lines.push(match (self.rho_interval, self.p_value) {
             (Some(i), p) => format!(
                 "  of what varies, the graph explains the share rho {:.2} ({:.0} % interval {:.2} to {:.2}){}",
@@ -248,5 +291,20 @@ impl LearntCoupling {
             (None, _) => "  the graph explains nothing beyond the common mean".into(),
         });
         lines
+    }
+
+    /// The members of an average.
+    fn average(&self) -> Vec<String> {
+        let members = &self.blend.members;
+        if members.len() == 1 {
+            return Vec::new();
+        }
+        let part = |m: &Member| {
+            let graph = if m.coupling.rho > 0.0 { "graph" } else { "no graph" };
+            let noise = if m.coupling.node_noise.is_some() { ", noise by node" } else { "" };
+            format!("{:.0} % {} ({graph}{noise})", 100.0 * m.weight, m.coupling.structure.name())
+        };
+        let parts: Vec<String> = members.iter().map(part).collect();
+        vec![format!("coupling learnt, averaged by {}: {}", self.chosen_by, parts.join(", "))]
     }
 }

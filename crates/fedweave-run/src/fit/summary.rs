@@ -13,7 +13,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
     let s = &fit.solution;
     let (notices, held) = (&fit.input.notices, fit.held_out.as_ref());
     let sent = fit.traffic.as_ref().map(|t| t.last());
-    Ok(json!({
+    let mut summary = json!({
         "status": s.status.to_string(),
         "solver": s.choice.method,
         "solver_reason": s.choice.reason,
@@ -55,5 +55,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
         "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
-    }))
+    });
+    summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
+    Ok(summary)
 }

@@ -19,6 +19,12 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));
     lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
     lines.extend(fit.learnt.iter().flat_map(|learnt| learnt.text()));
+    if let Some(protection) = &fit.protection {
+        lines.extend(protection.text());
+        lines.push(clusters(&fit.clusters.partition.sizes()));
+        lines.push(written(path, "parameters, clusters and a report"));
+        return Ok(lines.join("\n"));
+    }
     lines.push(format!(
         "{}: objective {} after {} iterations, {:.2} s",
         s.status,

@@ -1,5 +1,7 @@
 //! Where the coupling of the models comes from.
 
+use fedweave::learn::coupling::Structure;
+
 use super::settings::Reader;
 use crate::error::{Result, require};
 
@@ -13,6 +15,38 @@ pub enum CouplingChoice {
     Learnt,
 }
 
+/// Which covariances of the models a learnt coupling has.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum StructureChoice {
+    /// An average of all, weighed by folds.
+    #[default]
+    Average,
+    /// The one of the largest likelihood.
+    Likelihood,
+    /// This one.
+    One(Structure),
+}
+
+impl StructureChoice {
+    pub(super) fn read(reader: &Reader, coupling: CouplingChoice) -> Result<Self> {
+        require!(
+            !reader.has("structure") || coupling == CouplingChoice::Learnt,
+            "--structure goes with --coupling learnt"
+        );
+        let one = |structure| StructureChoice::One(structure);
+        reader.choice(
+            "structure",
+            &[
+                ("average", StructureChoice::Average),
+                ("likelihood", StructureChoice::Likelihood),
+                ("intercept", one(Structure::Intercept)),
+                ("diagonal", one(Structure::Diagonal)),
+                ("full", one(Structure::Full)),
+            ],
+        )
+    }
+}
+
 impl CouplingChoice {
     pub(super) fn read(reader: &Reader) -> Result<Self> {
         let choice =
@@ -20,7 +54,9 @@ impl CouplingChoice {
         if choice == CouplingChoice::Learnt {
             let fixed = reader.number("lambda").is_some();
             require!(!fixed, "--lambda does not go with --coupling learnt, which finds it from the rows");
-            for key in ["penalty", "lambda-grid", "lambda-rule", "hub", "loss-column", "node-weight"] {
+            for key in
+                ["penalty", "intercept-weight", "lambda-grid", "lambda-rule", "hub", "loss-column", "node-weight"]
+            {
                 require!(!reader.has(key), "--{key} does not go with --coupling learnt, which finds it from the rows");
             }
             let solver = reader.text("solver").unwrap_or("auto");

@@ -6,13 +6,14 @@ use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::CouplingChoice;
+use super::coupling::{CouplingChoice, StructureChoice};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
+use super::privacy::PrivacyChoice;
 use super::rounds::RoundsChoice;
 use super::settings::{Reader, Settings};
 use super::{Naming, Output, solver, unread};
@@ -29,6 +30,8 @@ pub struct FitRequest {
     pub coupling: CouplingChoice,
     /// Learn the coupling as so many parts of a federation would.
     pub parts: Option<usize>,
+    /// Covariances of the models that a learnt coupling has.
+    pub structure: StructureChoice,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.
@@ -39,6 +42,8 @@ pub struct FitRequest {
     pub rounds: Option<RoundsChoice>,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// What the rows are protected by.
+    pub privacy: Option<PrivacyChoice>,
     /// Folds to choose and to judge by, instead of one share of the rows.
     pub folds: Option<FoldChoice>,
     /// Folds that intervals are calibrated by.
@@ -105,12 +110,15 @@ impl FitRequest {
             folds.is_none() || !reader.has("validation"),
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
+        let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
+            structure: StructureChoice::read(reader, coupling)?,
             held_out: match &folds {
                 Some(folds) => HeldOutChoice::in_turn(folds),
-                None => HeldOutChoice::read(reader, why)?,
+                None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
             },
             folds,
+            privacy,
             calibrate: calibration_folds(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,

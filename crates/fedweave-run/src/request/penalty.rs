@@ -15,6 +15,8 @@ const NAMES: [&str; 6] = ["norm2", "norm1", "norminf", "squared", "quadratic", "
 pub enum PenaltyChoice {
     /// One that needs nothing but its name.
     Named(&'static str),
+    /// The same, on the intercept with this strength and apart from it on all other coefficients.
+    Split(&'static str, f64),
     /// `t'Qt`, and where the matrix comes from.
     Quadratic(Matrix, String),
     /// One penalty for each block of features.
@@ -55,7 +57,13 @@ impl PenaltyChoice {
                 require!(!texts.is_empty(), "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2");
                 Ok(PenaltyChoice::Blocks(texts.into_iter().map(BlockChoice::parse).collect::<Result<_>>()?))
             }
-            name => Ok(PenaltyChoice::Named(name)),
+            name => match reader.number("intercept-weight") {
+                Some(weight) => {
+                    require!(weight > 0.0 && weight.is_finite(), "--intercept-weight {weight}: must be positive");
+                    Ok(PenaltyChoice::Split(name, weight))
+                }
+                None => Ok(PenaltyChoice::Named(name)),
+            },
         }
     }
 
@@ -64,7 +72,7 @@ impl PenaltyChoice {
         match self {
             PenaltyChoice::Named(name) => name,
             PenaltyChoice::Quadratic(..) => "quadratic",
-            PenaltyChoice::Blocks(_) => "blocks",
+            PenaltyChoice::Blocks(_) | PenaltyChoice::Split(..) => "blocks",
         }
     }
 
@@ -84,6 +92,21 @@ impl PenaltyChoice {
                     matrix.cols()
                 );
                 Ok(Box::new(Quadratic::new(std::slice::from_ref(matrix)).at(whence)?))
+            }
+            PenaltyChoice::Split(name, weight) => {
+                let Some((intercept, others)) = features.split_last().filter(|(last, _)| *last == "intercept") else {
+                    refuse!("--intercept-weight: the models have no intercept");
+                };
+                let choice = |strength: f64, features: &[String]| BlockChoice {
+                    text: format!("{name}:{strength}:{}", features.join(",")),
+                    penalty: (*name).to_owned(),
+                    strength,
+                    features: features.to_vec(),
+                };
+                let mut choices = vec![choice(*weight, std::slice::from_ref(intercept))];
+                choices.extend((!others.is_empty()).then(|| choice(1.0, others)));
+                let blocks = choices.iter().map(|block| block.build(features, dim)).collect::<Result<Vec<_>>>()?;
+                Ok(Box::new(Blocks::new(dim, blocks)?))
             }
             PenaltyChoice::Blocks(choices) => {
                 let blocks = choices.iter().map(|block| block.build(features, dim)).collect::<Result<Vec<_>>>()?;

@@ -1,5 +1,6 @@
 //! A federation whose parts learn the coupling before they solve.
 
+use fedweave::learn::coupling::Blend;
 use fedweave::learn::coupling::shared::SharedCoupling;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::{Graph, Matrix};
@@ -9,7 +10,7 @@ use fedweave_node::{Hub, MethodSpec, Network, PenaltyKind, hub_name, joined_to_a
 
 use super::patience;
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{FitResult, LearntCoupling, Solved, finish};
+use crate::fit::{Chosen, FitResult, LearntCoupling, Solved, finish};
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
 use crate::training::TrainingRows;
 
@@ -67,7 +68,7 @@ pub(super) fn result(
 /// What parts have learnt, for the summary.
 pub(crate) fn described(learnt: SharedCoupling, input: &Input, training: &TrainingRows) -> Result<LearntCoupling> {
     let SharedCoupling { coupling, p_value, .. } = learnt;
-    LearntCoupling::new(coupling, p_value, CHOSEN_BY, input, training)
+    LearntCoupling::new(Chosen { blend: Blend::of(coupling), p_value, chosen_by: CHOSEN_BY }, input, training)
 }
 
 /// The flows on those edges that take part: where the graph explains nothing, only those to the common mean do.

@@ -12,6 +12,7 @@
 //! crate, with a quadratic penalty and a hub ([`Coupling::problem`]), and come with their uncertainty
 //! ([`Coupling::posterior`]).
 
+mod blend;
 mod choose;
 mod dense;
 mod evidence;
@@ -24,9 +25,11 @@ mod network;
 mod noise;
 mod posterior;
 mod problem;
+mod profile;
 mod regions;
 mod rows;
 pub mod shared;
+mod stack;
 mod structure;
 mod system;
 #[cfg(test)]
@@ -43,6 +46,7 @@ use moments::Moments;
 use network::Network;
 use rows::ModeRows;
 
+pub use blend::{Blend, Member, blend};
 pub use choose::{Candidate, Learnt, learn};
 pub(crate) use evidence::erfc;
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};

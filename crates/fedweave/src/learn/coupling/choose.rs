@@ -62,9 +62,14 @@ pub fn learn(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result
 }
 
 /// Learns with factors of the whole graph.
-pub(super) fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
+fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
+    Ok(learn_and_fit(graph, data, options)?.0)
+}
+
+/// The same, and the fit that won.
+pub(super) fn learn_and_fit(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<(Learnt, Fit)> {
     let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let structures = usable(&options.structures, data.dim(), options.intercept)?;
+    let structures = usable(&options.structures, data.dim(), nodes_with_rows(data), options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
     let mut best = winner(&prepared.task(options.likelihood, options.prior), &pairs).ok_or(UNSOLVED)?;
@@ -79,7 +84,8 @@ pub(super) fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOpt
     let candidates = pairs.iter().map(|pair| candidate(&task, pair)).collect();
     let fine = refine(&task, &pairs[best].best, options.rho).unwrap_or_else(|| pairs[best].best.clone());
     let graph = GraphTest::of(&task, &fine);
-    Ok(Learnt { coupling: Coupling { node_noise: noise, ..coupling(&task, &fine, options)? }, candidates, graph })
+    let coupling = Coupling { node_noise: noise, ..coupling(&task, &fine, options)? };
+    Ok((Learnt { coupling, candidates, graph }, fine))
 }
 
 /// The structure with the largest criterion.
@@ -126,10 +132,17 @@ pub(super) struct Pair {
     pub best: Fit,
 }
 
-/// The structures that make sense, each once.
-pub(super) fn usable(structures: &[Structure], d: usize, intercept: bool) -> Result<Vec<Structure>> {
+/// Number of nodes that say anything.
+pub(super) fn nodes_with_rows(data: &Dataset) -> usize {
+    (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count()
+}
+
+/// The structures that make sense, each once. Where others are left, a full covariance with more numbers than there are nodes
+/// to tell them is not one of them.
+pub(super) fn usable(structures: &[Structure], d: usize, nodes: usize, intercept: bool) -> Result<Vec<Structure>> {
+    let untold = |s: &Structure| *s == Structure::Full && s.numbers(d) > nodes && structures.len() > 1;
     let mut kept: Vec<Structure> = Vec::new();
-    for structure in structures {
+    for structure in structures.iter().filter(|s| !untold(s)) {
         let fits = match structure {
             Structure::Intercept => intercept,
             Structure::LowRank(rank) => *rank > 0 && *rank + 1 < d,
@@ -191,7 +204,7 @@ fn fit_pair(task: &Task, structure: Structure, start: &[f64], rho: Rho) -> Optio
 }
 
 /// The same fit to the last digits.
-fn refine(task: &Task, fit: &Fit, rho: Rho) -> Option<Fit> {
+pub(super) fn refine(task: &Task, fit: &Fit, rho: Rho) -> Option<Fit> {
     refine_to(task, fit, rho, FINE)
 }
 
@@ -201,7 +214,7 @@ pub(super) fn refine_to(task: &Task, fit: &Fit, rho: Rho, gain: f64) -> Option<F
         Rho::Learnt if fit.kappa > 0.0 => Strength::From(fit.kappa),
         _ => Strength::Fixed(fit.kappa),
     };
-    task.fit(fit.structure, &fit.root.covariance(), strength, gain)
+    task.fit_again(fit, strength, gain)
 }
 
 fn candidate(task: &Task, pair: &Pair) -> Candidate {

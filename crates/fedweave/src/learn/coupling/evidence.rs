@@ -2,6 +2,7 @@
 
 use super::choose::{KAPPA_START, ROUGH, UNSOLVED};
 use super::fit::{Fit, KAPPA, Strength, Task};
+use super::regions::sample_of_large;
 use super::{Coupling, CouplingOptions, Prepared, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -21,10 +22,9 @@ impl GraphTest {
     /// The test for the structure of a fit, by the likelihood without priors.
     pub(super) fn of(task: &Task, fit: &Fit) -> Self {
         let bare = Task { prior: false, ..*task };
-        let start = fit.root.covariance();
         let strength = Strength::From(if fit.kappa > 0.0 { fit.kappa } else { KAPPA_START });
-        let free = bare.fit(fit.structure, &start, Strength::Fixed(0.0), ROUGH);
-        let coupled = bare.fit(fit.structure, &start, strength, ROUGH);
+        let free = bare.fit_again(fit, Strength::Fixed(0.0), ROUGH);
+        let coupled = bare.fit_again(fit, strength, ROUGH);
         match (free, coupled, task.network.is_coupled()) {
             (Some(free), Some(coupled), true) => Self::new(free.deviance, coupled.deviance),
             _ => Self::new(0.0, 0.0),
@@ -49,13 +49,22 @@ pub struct Interval {
     pub level: f64,
 }
 
-/// All `rho` that the profile likelihood does not reject at this level, for the structure of `coupling`. Of a graph without
-/// edges nothing is known.
+/// All `rho` that the profile likelihood does not reject at this level, for the structure of `coupling`; of a large graph, that
+/// of a sample of its regions. Of a graph without edges nothing is known.
 pub fn rho_interval(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<Interval> {
     check(graph, data, &CouplingOptions::default())?;
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { name: "level of the interval", value: level, needs: "between 0 and 1" });
     }
+    if let Some((nodes, graph, rows)) = sample_of_large(graph, data)? {
+        let noise = coupling.node_noise.as_ref().map(|noise| nodes.iter().map(|i| noise[*i]).collect());
+        let part = Coupling { node_noise: noise, ..coupling.clone() };
+        return interval_of_all(&graph, &rows, &part, level);
+    }
+    interval_of_all(graph, data, coupling, level)
+}
+
+fn interval_of_all(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<Interval> {
     let prepared = Prepared::new(graph, data, coupling.family, coupling.intercept)?;
     let prepared = prepared.weighted(coupling.node_noise.as_deref())?;
     let task = prepared.task(coupling.likelihood, false);
@@ -77,7 +86,7 @@ fn end_of_interval(task: &Task, best: &Fit, rise: f64, limit: f64) -> Option<f64
     let outwards = if limit > 1.0 { 1.0 } else { -1.0 };
     let mut inside = (best.kappa.clamp(KAPPA.0, KAPPA.1).ln(), 0.0, best.clone());
     let profile = |log_kappa: f64, from: &Fit| {
-        let fit = task.fit(best.structure, &from.root.covariance(), Strength::Fixed(log_kappa.exp()), ROUGH)?;
+        let fit = task.fit_again(from, Strength::Fixed(log_kappa.exp()), ROUGH)?;
         Some((log_kappa, fit.deviance - best.deviance - rise, fit))
     };
     inside.1 = -rise;

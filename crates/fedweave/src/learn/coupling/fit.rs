@@ -2,7 +2,7 @@
 
 use super::dense::{sandwich, spectral};
 use super::likelihood::{Evaluation, Likelihood, Model, Slopes};
-use super::minimise::{Search, minimise};
+use super::minimise::{Memory, Search, minimise_with};
 use super::moments::Moments;
 use super::network::Network;
 use super::rows::ModeRows;
@@ -25,6 +25,9 @@ pub struct Fit {
     pub kappa: f64,
     /// `-2 log p(y)` there, in scaled units.
     pub deviance: f64,
+    /// What the search learnt about the curvature: the parameters of a search are relative to where it starts, so that it
+    /// serves searches that start here, with other rows too.
+    pub memory: Memory,
 }
 
 /// What is to be fitted.
@@ -70,13 +73,35 @@ impl Task<'_> {
     /// Fits a structure from a covariance; `gain` is the part of the deviance that is not worth another evaluation.
     pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Fit> {
         let plan = Plan::new(self.network, structure.columns(self.moments.d));
-        let learnt = matches!(strength, Strength::From(_)) && plan.is_coupled();
         let kappa = match strength {
             Strength::Fixed(kappa) | Strength::From(kappa) if plan.is_coupled() => kappa,
             _ => 0.0,
         };
         let covariance = self.warm_up(&plan, structure, start, kappa)?;
-        let (shape, mut x) = Shape::around(structure, &covariance, self.moments.d);
+        self.search(&plan, structure, &covariance, strength, gain, &Memory::new())
+    }
+
+    /// The search continued from a fit to the same or to similar rows, perhaps with another strength of the graph.
+    pub fn fit_again(&self, from: &Fit, strength: Strength, gain: f64) -> Option<Fit> {
+        let plan = Plan::new(self.network, from.structure.columns(self.moments.d));
+        self.search(&plan, from.structure, &from.root.covariance(), strength, gain, &from.memory)
+    }
+
+    fn search(
+        &self,
+        plan: &Plan,
+        structure: Structure,
+        covariance: &[f64],
+        strength: Strength,
+        gain: f64,
+        memory: &Memory,
+    ) -> Option<Fit> {
+        let learnt = matches!(strength, Strength::From(_)) && plan.is_coupled();
+        let kappa = match strength {
+            Strength::Fixed(kappa) | Strength::From(kappa) if plan.is_coupled() => kappa,
+            _ => 0.0,
+        };
+        let (shape, mut x) = Shape::around(structure, covariance, self.moments.d);
         if learnt {
             x.push(kappa.clamp(KAPPA.0, KAPPA.1).ln());
         }
@@ -87,13 +112,13 @@ impl Task<'_> {
         }
         let curvature = vec![self.moments.nodes() as f64; x.len()];
         let search = Search { gain_min: gain, evaluations_max: 300, curvature, reach };
-        let found = minimise(&search, x, |x| {
+        let (found, memory) = minimise_with(&search, memory, x, |x| {
             let kappa = strength_at(x);
             if learnt && !(KAPPA.0..=KAPPA.1).contains(&kappa) {
                 return None;
             }
             let root = shape.root(x);
-            let (deviance, slopes) = self.evaluate(&plan, &root, kappa)?;
+            let (deviance, slopes) = self.evaluate(plan, &root, kappa)?;
             let mut gradient = shape.slopes(x, &root, &slopes.root);
             if !learnt {
                 return Some((deviance, gradient));
@@ -104,7 +129,7 @@ impl Task<'_> {
         })?;
         let (root, kappa) = (shape.root(&found.x), strength_at(&found.x));
         let prior = if learnt { self.prior_of(kappa).0 } else { 0.0 };
-        Some(Fit { structure, root, kappa, deviance: found.value - prior })
+        Some(Fit { structure, root, kappa, deviance: found.value - prior, memory })
     }
 
     fn evaluate(&self, plan: &Plan, root: &Root, kappa: f64) -> Option<(f64, Slopes)> {

@@ -1,9 +1,14 @@
 //! Structures judged by rows that were held out. Where rows of different nodes have errors in common (the same hours
 //! everywhere), the likelihood prefers structures that are too wide; folds that imitate the question do not.
 
+use std::collections::HashMap;
+
+use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, noise_of, refine_to, usable};
+use super::choose::{
+    Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, nodes_with_rows, noise_of, refine_to, usable,
+};
 use super::dense::semi_cholesky;
 use super::fit::{Fit, Task, lifted};
 use super::system::{Plan, Root};
@@ -13,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::loss::LossOptions;
 use crate::matrix::Matrix;
+use crate::random::{Purpose, stream};
 use crate::tune::{Errors, mean_and_error};
 
 /// Rows to train with and rows to be judged by, as masks over the rows of the dataset.
@@ -22,6 +28,35 @@ pub struct Fold {
     pub train: Vec<bool>,
     /// Rows judged by.
     pub validation: Vec<bool>,
+}
+
+impl Fold {
+    /// Deals rows out to folds at random: those of every node separately, or whole groups (times, say) at all nodes alike.
+    pub fn deal(data: &Dataset, groups: Option<&[u32]>, count: usize, seed: u64) -> Vec<Fold> {
+        let mut rng = stream(seed, Purpose::HeldOutRows, 0);
+        let mut fold_of = vec![0; data.len()];
+        if let Some(groups) = groups {
+            let mut distinct = groups.to_vec();
+            distinct.sort_unstable();
+            distinct.dedup();
+            distinct.shuffle(&mut rng);
+            let place: HashMap<u32, usize> =
+                distinct.iter().enumerate().map(|(k, group)| (*group, k % count)).collect();
+            fold_of.iter_mut().zip(groups).for_each(|(fold, group)| *fold = place[group]);
+        } else {
+            for node in 0..data.nodes() {
+                let mut rows: Vec<usize> = data.rows(node).collect();
+                rows.shuffle(&mut rng);
+                // Nodes with few rows do not all leave the same folds empty.
+                rows.iter().enumerate().for_each(|(k, row)| fold_of[*row] = (k + node) % count);
+            }
+        }
+        let fold = |k: usize| {
+            let validation: Vec<bool> = fold_of.iter().map(|f| *f == k).collect();
+            Fold { train: validation.iter().map(|v| !v).collect(), validation }
+        };
+        (0..count).map(fold).filter(|fold| fold.validation.contains(&true) && fold.train.contains(&true)).collect()
+    }
 }
 
 /// A structure, with or without the graph, and how well it predicts.
@@ -77,7 +112,7 @@ pub fn score_on_folds(
         return Err(Error::Size { what: "folds", expected: 1, found: 0 });
     }
     let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let structures = usable(&options.structures, data.dim(), options.intercept)?;
+    let structures = usable(&options.structures, data.dim(), nodes_with_rows(data), options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let fits: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let common = CouplingOptions { noise: Noise::Common, ..options.clone() };
@@ -145,11 +180,11 @@ pub fn choose_on_folds(scores: &[FoldScore], judge: Judge) -> Option<&FoldScore>
 }
 
 /// How the share of the graph is found again for a candidate.
-fn rho_of(fit: &Fit, options: &CouplingOptions) -> Rho {
+pub(super) fn rho_of(fit: &Fit, options: &CouplingOptions) -> Rho {
     if fit.kappa > 0.0 { options.rho } else { Rho::Fixed(0.0) }
 }
 
-fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
+pub(super) fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
     match rho {
         Rho::Fixed(_) => vec![pair.best],
         Rho::Learnt if pair.best.kappa > 0.0 => vec![pair.free, pair.best],
@@ -159,17 +194,28 @@ fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
 
 /// Errors of all candidates on the validation rows of one fold.
 fn fold_errors(graph: &Graph, data: &Dataset, options: &CouplingOptions, fold: &Fold, candidates: &[Fit]) -> Vec<f64> {
-    let train = data.select(&fold.train);
     let failed = vec![f64::INFINITY; candidates.len()];
+    let Ok(loss) = options.family.build(data.select(&fold.validation), &LossOptions::default()) else { return failed };
+    let error = |w: Option<Matrix>| w.and_then(|w| Errors::of(&*loss, &w).mean()).unwrap_or(f64::INFINITY);
+    fold_models(graph, data, options, fold, candidates).into_iter().map(error).collect()
+}
+
+/// Models of all candidates, fitted again to the training rows of one fold; `None` where that failed.
+pub(super) fn fold_models(
+    graph: &Graph,
+    data: &Dataset,
+    options: &CouplingOptions,
+    fold: &Fold,
+    candidates: &[Fit],
+) -> Vec<Option<Matrix>> {
+    let train = data.select(&fold.train);
+    let failed = vec![None; candidates.len()];
     if train.is_empty() {
         return failed;
     }
     let Ok(prepared) = Prepared::new(graph, &train, options.family, options.intercept) else { return failed };
     let task = prepared.task(options.likelihood, options.prior);
-    let validation = data.select(&fold.validation);
-    let plain = LossOptions::default();
-    let Ok(loss) = options.family.build(validation, &plain) else { return failed };
-    let error = |fit: &Fit| {
+    let models = |fit: &Fit| {
         // With other rows, close to the fit of all rows.
         let start = lifted(&fit.root.covariance(), task.moments, REVIVED);
         let root = Root { d: data.dim(), p: data.dim(), entries: semi_cholesky(&start, data.dim()) };
@@ -183,7 +229,7 @@ fn fold_errors(graph: &Graph, data: &Dataset, options: &CouplingOptions, fold: &
         let plan = Plan::new(task.network, fit.root.p);
         let at = task.at(&plan, &fit.root, fit.kappa)?;
         let w = (0..data.nodes()).flat_map(|i| task.moments.restore(&at.model(i))).collect();
-        Errors::of(&*loss, &Matrix::from_rows(data.dim(), w)).mean()
+        Some(Matrix::from_rows(data.dim(), w))
     };
-    candidates.iter().map(|fit| error(fit).unwrap_or(f64::INFINITY)).collect()
+    candidates.iter().map(models).collect()
 }

@@ -20,6 +20,9 @@ pub struct Search {
     pub reach: Vec<f64>,
 }
 
+/// Steps and the changes of the gradient along them, the oldest first.
+pub type Memory = Vec<Pair>;
+
 /// A point, the value there and its gradient.
 #[derive(Debug, Clone)]
 pub struct Point {
@@ -32,14 +35,21 @@ pub struct Point {
 }
 
 /// A step and the change of the gradient along it.
-type Pair = (Vec<f64>, Vec<f64>);
+pub type Pair = (Vec<f64>, Vec<f64>);
 
 /// Minimises `f`, which returns value and gradient, or nothing where it is not defined.
-pub fn minimise(
+pub fn minimise(search: &Search, start: Vec<f64>, f: impl FnMut(&[f64]) -> Option<(f64, Vec<f64>)>) -> Option<Point> {
+    Some(minimise_with(search, &Memory::new(), start, f)?.0)
+}
+
+/// The same with what an earlier search learnt about the curvature, if that had the same parameters; returns the minimum and
+/// what this one learnt.
+pub fn minimise_with(
     search: &Search,
+    memory: &Memory,
     start: Vec<f64>,
     mut f: impl FnMut(&[f64]) -> Option<(f64, Vec<f64>)>,
-) -> Option<Point> {
+) -> Option<(Point, Memory)> {
     let mut evaluations = 0;
     let mut try_at = |x: Vec<f64>| {
         evaluations += 1;
@@ -47,17 +57,17 @@ pub fn minimise(
         (found.map(|(value, gradient)| Point { x, value, gradient }), evaluations)
     };
     let mut at = try_at(start).0?;
-    let mut memory: Vec<Pair> = Vec::new();
+    let mut memory: Memory = memory.iter().filter(|(step, _)| step.len() == at.x.len()).cloned().collect();
     loop {
         let step = bounded(search, direction(search, &memory, &at.gradient));
         if -dot(&step, &at.gradient) < 2.0 * search.gain_min {
-            return Some(at);
+            return Some((at, memory));
         }
         let (found, evaluations) = descend(&at, &step, &mut try_at);
         let Some(next) = found else {
             // The remembered curvature is of no use here: the second time there is none left.
             if memory.is_empty() {
-                return Some(at);
+                return Some((at, memory));
             }
             memory.clear();
             continue;
@@ -66,7 +76,7 @@ pub fn minimise(
         let gained = at.value - next.value;
         at = next;
         if evaluations >= search.evaluations_max || gained < 1e-14 * at.value.abs() {
-            return Some(at);
+            return Some((at, memory));
         }
     }
 }
@@ -150,8 +160,16 @@ mod tests {
             (x[0] > -2.0).then_some((a * a + 100.0 * b * b, gradient))
         };
         let search = Search { gain_min: 1e-16, evaluations_max: 200, curvature: vec![1.0; 2], reach: vec![1.0; 2] };
-        let found = minimise(&search, vec![-1.2, 1.0], f).unwrap();
+        let (found, memory) = minimise_with(&search, &Memory::new(), vec![-1.2, 1.0], f).unwrap();
         assert!((found.x[0] - 1.0).abs() < 1e-6 && (found.x[1] - 1.0).abs() < 1e-6);
         assert!(minimise(&search, vec![-3.0, 1.0], f).is_none());
+        // From nearby, with the curvature known, a few steps are enough.
+        let mut evaluations = 0;
+        let counted = |x: &[f64]| {
+            evaluations += 1;
+            f(x)
+        };
+        let found = minimise_with(&search, &memory, vec![0.99, 0.981], counted).unwrap().0;
+        assert!((found.x[0] - 1.0).abs() < 1e-6 && evaluations < 12, "{evaluations}");
     }
 }

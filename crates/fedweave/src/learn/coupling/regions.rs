@@ -5,8 +5,9 @@
 //! the whole graph, where its factor fits. A region has a border of about a tenth of its edges, so what is learnt hardly
 //! differs.
 
-use super::choose::{Learnt, ROUGH, coupling, learn_exactly, refine_to};
+use super::choose::{Learnt, ROUGH, coupling, learn_and_fit, refine_to};
 use super::fit::Fit;
+use super::minimise::Memory;
 use super::network::Network;
 use super::noise::Noise;
 use super::system::Plan;
@@ -22,7 +23,7 @@ const REGION: usize = 100;
 /// Multiplications of one factorisation, beyond which a graph is large.
 const EXACT: Budget = Budget { flops: 1e9, fill: 1e8 };
 /// The sample has about so many nodes times the cube of the number of parameters, and at least so many nodes.
-const SAMPLE: (f64, usize) = (2e6, 1000);
+const SAMPLE: (f64, usize) = (1e6, 1000);
 /// All regions finish the search up to this many nodes times the cube of the number of parameters.
 const FINISH_MAX: f64 = 5e7;
 
@@ -33,14 +34,15 @@ pub fn is_large(graph: &Graph, d: usize) -> bool {
 
 /// Learns from regions.
 pub fn learn_in_regions(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<Learnt> {
-    let (inside, part) = without_borders(graph);
+    let inside = without_borders(graph);
     let cube = (data.dim() as f64).powi(3);
-    let nodes = sample(&part, ((SAMPLE.0 / cube) as usize).max(SAMPLE.1), data);
+    let (nodes, some_graph, some_rows) = sampled(&inside, data)?;
     // The noise of the nodes of a sample says nothing about the others: it is taken as common.
     let common = CouplingOptions { noise: Noise::Common, ..options.clone() };
-    let mut learnt = learn_exactly(&restricted_graph(&inside, &nodes), &restricted_rows(data, &nodes)?, &common)?;
+    let (mut learnt, fit) = learn_and_fit(&some_graph, &some_rows, &common)?;
+    let inside = inside.0;
     if graph.nodes() as f64 * cube <= FINISH_MAX
-        && let Some(finished) = finish(&inside, data, options, &learnt.coupling)
+        && let Some(finished) = finish(&inside, data, options, &learnt.coupling, for_more(&fit, nodes.len(), graph))
     {
         learnt.coupling = finished;
     }
@@ -54,19 +56,50 @@ pub fn learn_in_regions(graph: &Graph, data: &Dataset, options: &CouplingOptions
     Ok(learnt)
 }
 
+/// The nodes of a sample of regions, their graph and their rows.
+fn sampled((inside, part): &(Graph, Vec<usize>), data: &Dataset) -> Result<(Vec<usize>, Graph, Dataset)> {
+    let wanted = (SAMPLE.0 / (data.dim() as f64).powi(3)) as usize;
+    let nodes = sample(part, wanted.max(SAMPLE.1), data);
+    let (graph, rows) = (restricted_graph(inside, &nodes), restricted_rows(data, &nodes)?);
+    Ok((nodes, graph, rows))
+}
+
+/// A sample of the regions of a large graph, for questions that need the likelihood again and again.
+pub fn sample_of_large(graph: &Graph, data: &Dataset) -> Result<Option<(Vec<usize>, Graph, Dataset)>> {
+    match is_large(graph, data.dim()) {
+        true => sampled(&without_borders(graph), data).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The curvature that a sample saw, as all nodes see it.
+fn for_more(fit: &Fit, sample: usize, graph: &Graph) -> Memory {
+    let times = graph.nodes() as f64 / sample as f64;
+    let scaled = |change: &Vec<f64>| change.iter().map(|c| times * c).collect();
+    fit.memory.iter().map(|(step, change)| (step.clone(), scaled(change))).collect()
+}
+
 /// The search continued with all regions.
-fn finish(inside: &Graph, data: &Dataset, options: &CouplingOptions, from: &Coupling) -> Option<Coupling> {
+fn finish(
+    inside: &Graph,
+    data: &Dataset,
+    options: &CouplingOptions,
+    from: &Coupling,
+    memory: Memory,
+) -> Option<Coupling> {
     let prepared = Prepared::new(inside, data, options.family, options.intercept).ok()?;
     let task = prepared.task(options.likelihood, options.prior);
     let rho = if from.rho > 0.0 { options.rho } else { Rho::Fixed(0.0) };
-    let fit = refine_to(&task, &carried(from, &prepared)?, rho, ROUGH)?;
+    // Differences in the deviance that no choice hangs on, for a sample or for all.
+    let gain = ROUGH * data.nodes() as f64 / SAMPLE.1 as f64;
+    let fit = refine_to(&task, &Fit { memory, ..carried(from, &prepared)? }, rho, gain)?;
     coupling(&task, &fit, options).ok()
 }
 
 /// What was learnt, as a fit for other rows and another graph.
 fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
     let (root, kappa) = from.relative_root(&to.moments, &to.network)?;
-    Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN })
+    Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN, memory: Memory::new() })
 }
 
 /// The graph without the edges between regions, and the region of every node.

@@ -38,7 +38,23 @@ pub struct ModeRows {
 }
 
 /// Value and three derivatives of a pointwise loss.
-type Derivatives = [f64; 4];
+pub type Derivatives = [f64; 4];
+
+/// The loss of a row with this label and score, and its derivatives by the score.
+pub fn row_derivatives(family: Family, y: f64, score: f64) -> Derivatives {
+    match family {
+        Family::Squared => [(score - y).powi(2), 2.0 * (score - y), 2.0, 0.0],
+        Family::Logistic => {
+            let (y, p) = (if y > 0.0 { 1.0 } else { 0.0 }, 1.0 / (1.0 + (-score).exp()));
+            let softplus = score.max(0.0) + (-score.abs()).exp().ln_1p();
+            [softplus - y * score, p - y, p * (1.0 - p), p * (1.0 - p) * (1.0 - 2.0 * p)]
+        }
+        _ => {
+            let mean = score.exp();
+            [mean - y * score, mean - y, mean, mean]
+        }
+    }
+}
 
 impl ModeRows {
     /// Scales the features; labels must fit the loss.
@@ -73,18 +89,7 @@ impl ModeRows {
     }
 
     fn derivatives(&self, row: usize, score: f64) -> Derivatives {
-        let y = self.data.y()[row];
-        match self.family {
-            Family::Logistic => {
-                let (y, p) = (if y > 0.0 { 1.0 } else { 0.0 }, 1.0 / (1.0 + (-score).exp()));
-                let softplus = score.max(0.0) + (-score.abs()).exp().ln_1p();
-                [softplus - y * score, p - y, p * (1.0 - p), p * (1.0 - p) * (1.0 - 2.0 * p)]
-            }
-            _ => {
-                let mean = score.exp();
-                [mean - y * score, mean - y, mean, mean]
-            }
-        }
+        row_derivatives(self.family, self.data.y()[row], score)
     }
 
     /// `sum_rows l`.

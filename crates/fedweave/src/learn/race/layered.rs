@@ -93,7 +93,8 @@ fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, seed: u64) -> R
     let (x, node) = (described_rows(rows), node_of_rows(rows.data));
     let category = (sees == Sees::Node).then_some(&node[..]);
     let all = TrunkRows { x: x.view(), category, y: &target.y, weight: &target.weight };
-    let CrossFit { options, scores, .. } = cross_fit(&all, target.loss, folds, &trunk_candidates(rows.data.len(), seed))?;
+    let CrossFit { options, scores, .. } =
+        cross_fit(&all, target.loss, folds, &trunk_candidates(rows.data.len(), seed))?;
     let trunk = Trunk::fit(&all, target.loss, &options)?;
     let chosen = format!("{} trees with up to {} leaves", options.rounds, options.leaves);
     Ok(Grown { trunk, scores, chosen })

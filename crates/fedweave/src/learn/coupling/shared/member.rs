@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::likelihood::{Evaluation, Likelihood, Model, Profile};
+use super::super::likelihood::{Evaluation, Likelihood, Model};
 use super::super::moments::{Moments, left_over, row_shares};
 use super::super::network::Network;
+use super::super::profile::Profile;
 use super::super::regions::{is_large, without_borders};
 use super::super::system::Plan;
 use super::question::{Ask, Best, Common, Point, Question};

@@ -1,0 +1,180 @@
+//! `fedweave privacy`: what noise costs, and attempts to break it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use fedweave_run::privacy::audit::AuditRequest;
+use fedweave_run::privacy::epsilon::EpsilonRequest;
+use fedweave_run::privacy::features::FeaturesRequest;
+use fedweave_run::privacy::leak::LeakRequest;
+#[cfg(feature = "federation")]
+use fedweave_run::privacy::ledger;
+
+use crate::files::write;
+use crate::{Exit, say};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fedweave privacy epsilon --sigma 3.7306 --delta 1e-5
+  fedweave privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5 --json
+  fedweave privacy features nodes.csv --private lat,lon --target y --out z.csv
+  fedweave privacy leak run --table stations.csv --attribute lat
+  fedweave privacy audit --epsilon 1 --delta 1e-5";
+
+/// What noise costs, and attempts to break it
+#[derive(Subcommand)]
+pub enum PrivacyCommand {
+    /// The epsilon of a sequence of noisy releases, never below the truth
+    Epsilon(EpsilonArgs),
+    /// Features that hide private columns from linear guesses
+    Features(FeaturesArgs),
+    /// What the models of a run say about an attribute of their nodes
+    Leak(LeakArgs),
+    #[cfg(feature = "federation")]
+    /// What parts of a federation have spent of the privacy of their rows
+    Ledger {
+        /// Files of parts (node.toml)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try to tell apart neighbouring datasets by what is released: a lower bound on epsilon, beside the claim
+    Audit(AuditArgs),
+}
+
+#[derive(Args)]
+pub struct EpsilonArgs {
+    /// Deviation of the noise, in multiples of the sensitivity
+    #[arg(long)]
+    sigma: f64,
+    /// Probability that a row takes part in a release; 1: all rows do
+    #[arg(long, default_value_t = 1.0)]
+    rate: f64,
+    /// Number of releases
+    #[arg(long, default_value_t = 1)]
+    rounds: u64,
+    /// Probability of no protection
+    #[arg(long)]
+    delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct FeaturesArgs {
+    /// Table with one row per data point
+    nodes: PathBuf,
+    /// Columns to hide, e.g. lat,lon
+    #[arg(long, value_delimiter = ',', required = true)]
+    private: Vec<String>,
+    /// Column that is to be predicted; it stays as it is
+    #[arg(long)]
+    target: Option<String>,
+    /// Column that names the node of a row
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// Table to write
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// Seed of the rows that guesses are judged on
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct LeakArgs {
+    /// Run directory of `fedweave fit --out`
+    run: PathBuf,
+    /// Table with the attribute of every node
+    #[arg(long, value_name = "FILE")]
+    table: PathBuf,
+    /// Its column
+    #[arg(long, value_name = "COLUMN")]
+    attribute: String,
+    /// Column that names the node of a row
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// Seed of the nodes that guesses are judged on
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct AuditArgs {
+    /// The claim
+    #[arg(long)]
+    epsilon: f64,
+    /// Probability of no protection
+    #[arg(long, default_value_t = 1e-5)]
+    delta: f64,
+    /// Nodes with a canary
+    #[arg(long, default_value_t = AuditRequest::CANARIES)]
+    canaries: usize,
+    /// Noise from this seed instead of the operating system, to repeat an audit
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(command: &PrivacyCommand) -> Result<Exit> {
+    match command {
+        PrivacyCommand::Epsilon(args) => epsilon(args),
+        PrivacyCommand::Features(args) => features(args),
+        PrivacyCommand::Leak(args) => leak(args),
+        #[cfg(feature = "federation")]
+        PrivacyCommand::Ledger { files, json } => {
+            let parts = ledger::ledgers(files)?;
+            say(&if *json { ledger::summary(&parts).to_string() } else { ledger::text(&parts) })?;
+            Ok(Exit::Done)
+        }
+        PrivacyCommand::Audit(args) => audit(args),
+    }
+}
+
+fn epsilon(args: &EpsilonArgs) -> Result<Exit> {
+    let EpsilonArgs { sigma, rate, rounds, delta, json } = *args;
+    let result = EpsilonRequest { sigma, rate, rounds, delta }.run()?;
+    say(&if json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn features(args: &FeaturesArgs) -> Result<Exit> {
+    let FeaturesArgs { nodes, private, target, node, seed, .. } = args;
+    let (nodes, private) = (nodes.clone(), private.clone());
+    let request = FeaturesRequest { nodes, private, target: target.clone(), node: node.clone(), seed: *seed };
+    let result = request.run()?;
+    if let Some(path) = &args.out {
+        write(path, &result.csv)?;
+    }
+    say(&if args.json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn leak(args: &LeakArgs) -> Result<Exit> {
+    let LeakArgs { run, table, attribute, node, seed, json } = args;
+    let (run, table) = (run.clone(), table.clone());
+    let request = LeakRequest { run, table, attribute: attribute.clone(), node: node.clone(), seed: *seed };
+    let result = request.run()?;
+    say(&if *json { result.summary().to_string() } else { result.text() })?;
+    Ok(Exit::Done)
+}
+
+fn audit(args: &AuditArgs) -> Result<Exit> {
+    let AuditArgs { epsilon, delta, canaries, seed, json } = *args;
+    let result = AuditRequest { epsilon, delta, canaries, seed }.run()?;
+    say(&if json { result.summary().to_string() } else { result.text() })?;
+    // A claim that was refuted is a failure of what was claimed.
+    Ok(if result.refuted() { Exit::Unfinished } else { Exit::Done })
+}

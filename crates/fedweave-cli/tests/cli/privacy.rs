@@ -1,0 +1,91 @@
+//! Private fits and the commands about privacy.
+
+use crate::sandbox::Sandbox;
+
+const PRIVATE: &str = "fit nodes.csv --edges edges.csv --target y --lambda 1 --penalty squared --ridge 0.01 \
+    --dp-range x1=-2:2 --dp-range x2=-2:2 --dp-range y=-3:3";
+
+#[test]
+fn epsilon_is_that_of_the_formula() {
+    let sandbox = Sandbox::new();
+    let found = sandbox.json("privacy epsilon --sigma 3.7306 --delta 1e-5");
+    assert!((found["epsilon"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{found}");
+    assert_eq!(found["method"], "exact");
+    let found = sandbox.json("privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5");
+    assert_eq!(found["method"], "loss-distribution");
+    assert!(found["epsilon"].as_f64().unwrap() < found["renyi_epsilon"].as_f64().unwrap(), "{found}");
+    assert!(sandbox.succeed("privacy epsilon --sigma 2 --delta 1e-6").contains("epsilon"));
+}
+
+#[test]
+fn noise_shrinks_as_epsilon_grows_until_the_fit_is_the_plain_one() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed(&format!("{PRIVATE} --dp-epsilon 1e6 --dp-seed 1 --out loud"));
+    sandbox.succeed("fit nodes.csv --edges edges.csv --target y --lambda 1 --penalty squared --ridge 0.01 --out plain");
+    // The penalty is in units of ranges: half of what it is in the units of the data.
+    let (a, b) = (sandbox.table("loud/parameters.csv"), sandbox.table("plain/parameters.csv"));
+    assert!(a.distance(&b) < 0.6, "{}", a.distance(&b));
+    let found = sandbox.json(&format!("{PRIVATE} --dp-epsilon 1"));
+    assert_eq!(found["privacy"]["epsilon"], 1.0);
+    assert_eq!(found["privacy"]["noise_source"], "operating system");
+    assert!(found["validation_error"].is_null());
+}
+
+#[test]
+fn noise_is_fresh_unless_a_seed_is_given_and_a_seed_is_said_aloud() {
+    let sandbox = Sandbox::new();
+    for (out, seed) in [("a", ""), ("b", ""), ("c", "--dp-seed 3"), ("d", "--dp-seed 3")] {
+        let said = sandbox.succeed(&format!("{PRIVATE} --dp-epsilon 1 {seed} --out {out}"));
+        assert_eq!(said.contains("protects nothing"), !seed.is_empty(), "{said}");
+    }
+    let parameters = |run: &str| sandbox.read(&format!("{run}/parameters.csv"));
+    assert_ne!(parameters("a"), parameters("b"));
+    assert_eq!(parameters("c"), parameters("d"));
+}
+
+#[test]
+fn models_with_noise_tell_nothing_else_about_the_rows() {
+    let sandbox = Sandbox::new();
+    let command = "fit labels.csv --edges edges.csv --target y --loss logistic --lambda 0.1 --ridge 0.5 \
+        --dp-range x1=-3:3 --dp-range x2=-3:3 --dp-epsilon 2";
+    let found = sandbox.json(command);
+    assert_eq!(found["privacy"]["method"], "output");
+    for key in ["objective", "certified_gap", "train_error", "train_accuracy", "liar_bound"] {
+        assert!(found[key].is_null(), "{key}: {}", found[key]);
+    }
+    sandbox.succeed(&format!("{command} --out run"));
+    assert_eq!(sandbox.table("run/history.csv").rows.len(), 0);
+    sandbox.succeed("predict run labels.csv --out predictions.csv");
+}
+
+#[test]
+fn an_audit_does_not_refute_what_is_true() {
+    let found = Sandbox::new().json("privacy audit --epsilon 1 --canaries 50000 --seed 1");
+    assert_eq!(found["refuted"], false);
+    assert!(found["eps_low"].as_f64().unwrap() > 0.6, "{found}");
+}
+
+#[test]
+fn parts_of_a_federation_spend_once_and_refuse_more() {
+    let sandbox = Sandbox::new();
+    let up = "up nodes.csv --edges edges.csv --target y --lambda 1 --penalty squared --ridge 0.1 --parts 2 --rounds 20 \
+        --loopback-plaintext --work work --dp-range x1=-2:2 --dp-range x2=-2:2 --dp-range y=-3:3 --dp-epsilon 1 --out run";
+    let said = sandbox.run(up);
+    assert!(said.code <= 1, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("private: epsilon 1"), "{}", said.stdout);
+    let parts = ["part-1", "part-2"].map(|part| format!("work/{part}/node.toml"));
+    let parts: Vec<&String> = parts.iter().filter(|path| sandbox.exists(path)).collect();
+    assert!(!parts.is_empty(), "{:?}", sandbox.snapshot().iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    let spent = sandbox.json(&format!("privacy ledger {}", parts[0]));
+    let found = spent["parts"][0]["spent"].as_f64().unwrap();
+    assert!(found <= 1.0 + 1e-9 && found > 0.99, "{spent}");
+    // Rows change: the budget is for one release.
+    let folder = parts[0].trim_end_matches("node.toml");
+    let rows = sandbox.read(&format!("{folder}rows.csv"));
+    let kept: Vec<&str> = rows.lines().take(rows.lines().count() - 1).collect();
+    sandbox.write(&format!("{folder}rows.csv"), kept.join("\n") + "\n");
+    std::fs::remove_dir_all(sandbox.path(&format!("{folder}state"))).unwrap();
+    let refused = sandbox.run(&format!("node --config {} --loopback-plaintext", parts[0]));
+    assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+    assert!(refused.stderr.contains("the privacy of these rows is spent"), "{}", refused.stderr);
+}

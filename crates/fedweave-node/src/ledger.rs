@@ -1,0 +1,207 @@
+//! What was spent of the privacy of a part's rows, and what it bought.
+//!
+//! A release is written down, with its noise, *before* it is used: after a crash the same numbers are used again, because fresh
+//! noise on the same rows would average out. The file stands apart from checkpoints: older checkpoints, new starts and joining
+//! again change nothing about it. A count in the state folder tells if the file was lost or replaced by an older one; who replaces
+//! both undoes it unseen.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fedweave::trust::privacy::accountant::gaussian;
+use fedweave::trust::privacy::statistics::NoisyMoments;
+use serde::{Deserialize, Serialize};
+
+/// Rounding of what is spent.
+const HAIR: f64 = 1e-9;
+
+/// One release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Tells rows and settings apart.
+    pub what: String,
+    /// What it cost: one over the noise multiplier.
+    pub mu: f64,
+    /// What was released: the moments of every node.
+    pub moments: Vec<Option<NoisyMoments>>,
+}
+
+/// Why nothing may be released.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the fields are the words of the messages right above them
+pub enum LedgerError {
+    /// The budget is used up.
+    #[error(
+        "{}: the privacy of these rows is spent: {releases} release(s) cost epsilon {spent:.4}, one more would make it {next:.4}, \
+         the budget is {budget}; rows or settings have changed since",
+        path.display()
+    )]
+    Spent { path: PathBuf, releases: usize, spent: f64, next: f64, budget: f64 },
+    /// Fewer releases than were counted.
+    #[error(
+        "{}: holds {found} release(s), but {counted} were made: the ledger was lost or replaced by an older one; \
+         nothing is sent before it is restored",
+        path.display()
+    )]
+    Lost { path: PathBuf, found: u64, counted: u64 },
+    /// It cannot be read.
+    #[error("{}: no ledger: {what}", path.display())]
+    Damaged { path: PathBuf, what: String },
+    /// The operating system refuses.
+    #[error("{}: {error}", path.display())]
+    System { path: PathBuf, error: std::io::Error },
+    /// The mathematics refuses.
+    #[error(transparent)]
+    Mathematics(#[from] fedweave::Error),
+}
+
+/// Where a ledger is kept.
+pub trait Shelf {
+    /// The ledger, if there is one.
+    fn load(&mut self) -> Result<Option<Vec<u8>>, LedgerError>;
+    /// Makes it durable; when this returns, neither a crash nor a loss of power loses it.
+    fn save(&mut self, bytes: &[u8]) -> Result<(), LedgerError>;
+    /// How many releases were counted in the state folder.
+    fn counted(&mut self) -> Result<u64, LedgerError>;
+    /// Counts them.
+    fn count(&mut self, releases: u64) -> Result<(), LedgerError>;
+    /// Its name, for messages.
+    fn path(&self) -> PathBuf;
+}
+
+/// The releases of a part.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    /// In the order in which they were made.
+    pub entries: Vec<Entry>,
+}
+
+impl Ledger {
+    /// The ledger of a shelf; an empty one if there is none and there never was.
+    pub fn open(shelf: &mut dyn Shelf) -> Result<Ledger, LedgerError> {
+        let path = shelf.path();
+        let ledger: Ledger = match shelf.load()? {
+            None => Ledger::default(),
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| LedgerError::Damaged { path: path.clone(), what: error.to_string() })?,
+        };
+        let (found, counted) = (ledger.entries.len() as u64, shelf.counted()?);
+        if found < counted {
+            return Err(LedgerError::Lost { path, found, counted });
+        }
+        // A crash between the two writes.
+        if found > counted {
+            shelf.count(found)?;
+        }
+        Ok(ledger)
+    }
+
+    /// The ledger in a file; an empty one if there is none. It is not checked against any count.
+    pub fn read(path: &Path) -> Result<Ledger, LedgerError> {
+        let Some(bytes) = read(path)? else { return Ok(Ledger::default()) };
+        let damaged = |error: serde_json::Error| LedgerError::Damaged { path: path.into(), what: error.to_string() };
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
+    /// What all releases cost together.
+    pub fn mu(&self) -> f64 {
+        self.entries.iter().map(|entry| entry.mu * entry.mu).sum::<f64>().sqrt()
+    }
+
+    /// The release of `what`: the one that was made, or a new one that is paid for first.
+    pub fn release(
+        &mut self,
+        shelf: &mut dyn Shelf,
+        what: &str,
+        cost: f64,
+        budget: (f64, f64),
+        make: impl FnOnce() -> fedweave::Result<Vec<Option<NoisyMoments>>>,
+    ) -> Result<Vec<Option<NoisyMoments>>, LedgerError> {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.what == what) {
+            return Ok(entry.moments.clone());
+        }
+        let (spent, next) = (self.mu(), (self.mu().powi(2) + cost * cost).sqrt());
+        let at = |mu: f64| if mu > 0.0 { gaussian::epsilon(mu, budget.1) } else { 0.0 };
+        if at(next) > budget.0 * (1.0 + HAIR) {
+            let (path, releases) = (shelf.path(), self.entries.len());
+            return Err(LedgerError::Spent { path, releases, spent: at(spent), next: at(next), budget: budget.0 });
+        }
+        let moments = make()?;
+        self.entries.push(Entry { what: what.into(), mu: cost, moments: moments.clone() });
+        let bytes = serde_json::to_vec(self).expect("plain numbers");
+        if let Err(error) = shelf.save(&bytes) {
+            self.entries.pop();
+            return Err(error);
+        }
+        shelf.count(self.entries.len() as u64)?;
+        Ok(moments)
+    }
+}
+
+/// A ledger in a file, counted in another.
+pub struct FileShelf {
+    /// The ledger.
+    pub ledger: PathBuf,
+    /// The count.
+    pub count: PathBuf,
+}
+
+impl FileShelf {
+    /// The ledger of a part and the count in its state folder.
+    pub fn new(ledger: &Path, state: &Path) -> Self {
+        FileShelf { ledger: ledger.to_path_buf(), count: state.join("releases") }
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> LedgerError {
+    let path = path.to_path_buf();
+    move |error| LedgerError::System { path, error }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, LedgerError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(at(path)(error)),
+    }
+}
+
+/// Replaces a file as a whole.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), LedgerError> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new).map_err(at(&new))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&new))?;
+    fs::rename(&new, path).map_err(at(path))?;
+    // The name is durable once the folder is.
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(at(folder))
+}
+
+impl Shelf for FileShelf {
+    fn load(&mut self) -> Result<Option<Vec<u8>>, LedgerError> {
+        read(&self.ledger)
+    }
+
+    fn save(&mut self, bytes: &[u8]) -> Result<(), LedgerError> {
+        replace(&self.ledger, bytes)
+    }
+
+    fn counted(&mut self) -> Result<u64, LedgerError> {
+        let Some(bytes) = read(&self.count)? else { return Ok(0) };
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim().parse().map_err(|_| LedgerError::Damaged { path: self.count.clone(), what: "no number".into() })
+    }
+
+    fn count(&mut self, releases: u64) -> Result<(), LedgerError> {
+        replace(&self.count, releases.to_string().as_bytes())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.ledger.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

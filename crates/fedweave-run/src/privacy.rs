@@ -1,0 +1,8 @@
+//! Jobs about privacy: what releases cost, and attempts to break them.
+
+pub mod audit;
+pub mod epsilon;
+pub mod features;
+pub mod leak;
+#[cfg(feature = "federation")]
+pub mod ledger;

@@ -1,0 +1,122 @@
+//! Grid, window and tilt: what decides how close a bound is, never whether it is one.
+
+use super::super::normal::upper_quantile;
+use super::super::sampled::{Direction, Moments, Sampled};
+
+/// Share of `delta` that truncation above may take, as a power of e.
+const TAIL_EXPONENT: f64 = 20.0;
+/// Probability that the tilted sum is below the window, as a power of e.
+const LOW_EXPONENT: f64 = 30.0;
+/// Probability of small losses that are moved up to the first grid point.
+const LOW_TAIL: f64 = 1e-11;
+
+/// How much work an answer is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effort {
+    /// To see where the answer is.
+    Quick,
+    /// To be close to it.
+    Full {
+        /// Where the answer is, roughly.
+        near: f64,
+    },
+}
+
+impl Effort {
+    /// Relative surplus to aim at, and the longest transform. Measured on 3,000 random mechanisms (noise 0.5 to 200, rate 1e-4 to 0.9,
+    /// up to 10^5 rounds): an answer takes 4 ms on average.
+    fn limits(self) -> (f64, usize) {
+        match self {
+            Effort::Quick => (1e-3, 1 << 15),
+            Effort::Full { .. } => (1e-4, 1 << 17),
+        }
+    }
+}
+
+/// Grid, window and tilt.
+pub struct Plan {
+    pub release: Sampled,
+    pub rounds: f64,
+    pub delta: f64,
+    pub direction: Direction,
+    /// Bounds of `z`.
+    pub z: (f64, f64),
+    /// Probabilities that the loss is above or below that of these bounds.
+    pub tail_above: f64,
+    pub tail_below: f64,
+    /// The tilt.
+    pub theta: f64,
+    /// The window of the sum.
+    pub low: f64,
+    pub high: f64,
+    pub step: f64,
+    pub length: usize,
+    /// A tilt for the tail above the window.
+    pub theta_high: f64,
+    /// The answer is expected near this.
+    pub near: f64,
+}
+
+impl Plan {
+    pub fn new(release: Sampled, rounds: f64, delta: f64, direction: Direction, effort: Effort) -> Self {
+        let tail = delta * (-TAIL_EXPONENT).exp() / rounds;
+        // The loss grows with z where a row is taken away, and falls where one is added.
+        let (below, above) = match direction {
+            Direction::Remove => (LOW_TAIL, tail),
+            Direction::Add => (tail, LOW_TAIL),
+        };
+        let z = (-upper_quantile(below), release.quantile(direction, above));
+        let most = match direction {
+            Direction::Remove => release.log_ratio(z.1),
+            Direction::Add => -release.log_ratio(z.0),
+        };
+        let moments = Moments::new(release, direction, z, most);
+        let chernoff = moments.tilt(-delta.ln(), rounds);
+        let theta = match effort {
+            Effort::Quick => chernoff,
+            Effort::Full { near } => moments.centre(near / rounds).min(chernoff),
+        };
+        let theta_high = moments.tilt(TAIL_EXPONENT - delta.ln(), rounds);
+        let (log_moment, _, variance) = moments.at(theta);
+        let (_, mean_high, variance_high) = moments.at(theta_high);
+        let margin = variance.max(variance_high).sqrt();
+        // Where even the largest sums are likelier than that, all of them are inside.
+        let whole = theta_high > 0.9 * moments.tilt_max();
+        let high = if whole { rounds * most } else { rounds * mean_high + margin };
+        let near = match effort {
+            Effort::Quick => (rounds * log_moment - delta.ln()) / theta,
+            Effort::Full { near } => near,
+        };
+        let low = (moments.low_end(theta, LOW_EXPONENT, rounds) - margin).min(near);
+        // Sums above `near + circle` come back as sums above the answer, amplified by e^{theta circle}.
+        let circle = moments.circle(theta, rounds, near, TAIL_EXPONENT - delta.ln()).max(high - low);
+        let (surplus, length_max) = effort.limits();
+        // Rounding to the grid adds step^2 / 6 to the variance of a loss, and (1 + theta) / 2 times that to every round's share.
+        let wanted = (12.0 * surplus * near / (rounds * (1.0 + theta))).sqrt();
+        let step = wanted.max(circle / (length_max - 4) as f64);
+        let high = if whole { high + rounds * step } else { high };
+        let length = ((circle.max(high - low) / step) as usize + 4).next_power_of_two().min(length_max);
+        let (tail_above, tail_below) = (tail, LOW_TAIL);
+        Plan {
+            release,
+            rounds,
+            delta,
+            direction,
+            z,
+            tail_above,
+            tail_below,
+            theta,
+            low,
+            high,
+            step,
+            length,
+            theta_high,
+            near,
+        }
+    }
+
+    /// The sign of the loss against `L(z)`.
+    pub fn sign(&self) -> f64 {
+        if self.direction == Direction::Remove { 1.0 } else { -1.0 }
+    }
+}

@@ -1,0 +1,53 @@
+//! The sum of the losses of all rounds, and the `epsilon` that is read off it.
+
+use super::super::fft::Complex;
+use super::plan::Plan;
+use super::single::MASS_ERROR;
+
+/// Tilted probabilities of the sum of all losses, round a circle.
+pub struct Sum {
+    /// A transform applied twice: entry `k` is `n` times the probability of grid index `offset - k`.
+    pub x: Vec<Complex>,
+    /// Bounds the error of every probability.
+    pub error: f64,
+    /// Grid index of the first entry.
+    pub offset: f64,
+    /// `rounds log E e^{theta loss}`.
+    pub log_scale: f64,
+    /// Probability that was left out.
+    pub beyond: f64,
+}
+
+impl Sum {
+    /// The probability of a grid index, with its error.
+    fn at(&self, index: f64) -> f64 {
+        let n = self.x.len() as i64;
+        let place = ((self.offset - index) as i64).rem_euclid(n);
+        (self.x[place as usize].re / n as f64).max(0.0) + self.error
+    }
+
+    /// The smallest `epsilon` with `delta(epsilon) <= delta`:
+    /// `delta(epsilon) = e^{scale} sum_{s > epsilon} p(s) e^{-theta s} (1 - e^{epsilon - s})`, read from the largest `s` down.
+    pub fn epsilon(&self, plan: &Plan) -> f64 {
+        let left = plan.delta / (1.0 + 4.0 * plan.rounds * MASS_ERROR) - self.beyond;
+        if left.is_nan() || left <= 0.0 {
+            return f64::INFINITY;
+        }
+        let scale = self.log_scale - left.ln();
+        let (top, bottom) = ((plan.high / plan.step).ceil(), (plan.low / plan.step).floor().max(0.0));
+        // `above` sums p e^{-theta s}, `below` the same times e^{s_j - s}, where s_j is where the walk is.
+        let (mut above, mut below, mut j) = (0.0, 0.0, top);
+        let shrink = (-plan.step).exp();
+        while j >= bottom {
+            let p = self.at(j) * (scale - plan.theta * j * plan.step).exp();
+            above += p;
+            below = below * shrink + p;
+            if above - shrink * below >= 1.0 {
+                return (j * plan.step + ((above - 1.0) / below).ln()).max(0.0);
+            }
+            j -= 1.0;
+        }
+        // Smaller than anything in the window.
+        bottom * plan.step
+    }
+}

@@ -1,0 +1,39 @@
+//! Renyi differential privacy: `D_alpha` of one release, which adds up over releases, and the `epsilon` that follows.
+
+use super::sampled::{Direction, Moments, Sampled};
+
+/// Orders at which a bound is looked for.
+const ORDERS: usize = 120;
+/// The quadrature is exact to this.
+const ROUNDING: f64 = 1e-12;
+
+/// The divergence of the Gaussian mechanism at an order above 1.
+pub fn gaussian(sigma: f64, order: f64) -> f64 {
+    0.5 * order / (sigma * sigma)
+}
+
+/// The divergence of the Laplace mechanism with noise of scale `b` times its sensitivity (Mironov 2017, proposition 6).
+pub fn laplace(b: f64, order: f64) -> f64 {
+    let (up, down) = (order / (2.0 * order - 1.0), (order - 1.0) / (2.0 * order - 1.0));
+    // The larger exponential is taken out.
+    let rest = (up + down * (-(2.0 * order - 1.0) / b).exp()).ln();
+    ((order - 1.0) / b + rest) / (order - 1.0)
+}
+
+/// The divergence of the Poisson-sampled Gaussian mechanism, at integer and fractional orders. Taking a row away is the worse
+/// direction (Mironov, Talwar and Zhang 2019).
+pub fn sampled(release: Sampled, order: f64) -> f64 {
+    let reach = 14.0 + order / release.sigma;
+    let moments = Moments::new(release, Direction::Remove, (-14.0, reach), 1.0);
+    (moments.at(order - 1.0).0 + ROUNDING).max(0.0) / (order - 1.0)
+}
+
+/// The smallest `epsilon` at `delta` that follows from the divergence of all releases together at some order (Canonne, Kamath
+/// and Steinke 2020, proposition 12).
+pub fn epsilon(divergence: impl Fn(f64) -> f64, delta: f64) -> f64 {
+    let at = |k: usize| {
+        let order = 1.0 + (0.01_f64.ln() + (1e4_f64 / 0.01).ln() * k as f64 / (ORDERS - 1) as f64).exp();
+        divergence(order) + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0)
+    };
+    (0..ORDERS).map(at).fold(f64::INFINITY, f64::min).max(0.0)
+}

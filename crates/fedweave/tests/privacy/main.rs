@@ -1,0 +1,3 @@
+//! Privacy: accountant, noise, sensitivities, audit and attacks, against independent computations.
+
+mod accountant;
