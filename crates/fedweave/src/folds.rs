@@ -76,6 +76,12 @@ impl Folds {
         }
     }
 
+    /// Folds as given: fold `k` holds out the rows marked `k`.
+    pub fn given(fold_of_row: &[u32]) -> Folds {
+        let count = fold_of_row.iter().max().map_or(0, |largest| *largest as usize + 1);
+        Folds { block: fold_of_row.to_vec(), count, forward: false }
+    }
+
     /// One fold, which holds out these rows.
     pub fn once(held: &[bool]) -> Folds {
         let block = held.iter().map(|held| if *held { 0 } else { ALWAYS_TRAINS }).collect();

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use fedweave::graph::generate::grid;
 use fedweave::learn::coupling::{
-    Coupling, CouplingOptions, Fold, Judge, Likelihood, Noise, Rho, Structure, choose_on_folds, learn, rho_interval,
-    score_on_folds,
+    Blend, Coupling, CouplingOptions, Fold, Judge, Likelihood, Member, Noise, Posterior, Rho, Structure,
+    choose_on_folds, learn, rho_interval, score_on_folds,
 };
 use fedweave::random::{Purpose, stream};
 use fedweave::solve::{Settings, Status, Watch, solve};
@@ -317,7 +317,7 @@ fn an_average_is_nearly_as_good_as_its_best_member() {
     let (data, new) = (all.select(&old), all.select(&old.iter().map(|o| !o).collect::<Vec<_>>()));
     let folds = Fold::deal(&data, None, 5, 0);
     let blend = fedweave::learn::coupling::blend(&graph, &data, &CouplingOptions::default(), &folds, None).unwrap();
-    assert!((blend.members.iter().map(|m| m.weight).sum::<f64>() - 1.0).abs() < 1e-12 && blend.members.len() > 1);
+    assert!((blend.members.iter().map(|m| m.weight).sum::<f64>() - 1.0).abs() < 1e-12);
     assert!(blend.graph.unwrap().p_value < 1e-3);
     let error = |w: &Matrix| {
         let row = |(i, r): (usize, usize)| {
@@ -326,14 +326,24 @@ fn an_average_is_nearly_as_good_as_its_best_member() {
         let rows = (0..new.nodes()).flat_map(|i| new.rows(i).map(move |r| (i, r)));
         rows.map(row).sum::<f64>() / new.len() as f64
     };
-    let members: Vec<_> = blend.members.iter().map(|m| m.coupling.posterior(&graph, &data).unwrap().w).collect();
-    let best = members.iter().map(error).fold(f64::INFINITY, f64::min);
-    let posterior = blend.posterior(&graph, &data).unwrap();
-    assert!(error(&posterior.w) < 1.03 * best, "{} {best}", error(&posterior.w));
+    let models = |c: &Coupling| c.posterior(&graph, &data).unwrap().w;
+    let structures = [Structure::Intercept, Structure::Diagonal, Structure::Full];
+    let each: Vec<Coupling> = structures.map(|s| learn(&graph, &data, &only(s)).unwrap().coupling).to_vec();
+    let best = each.iter().map(|c| error(&models(c))).fold(f64::INFINITY, f64::min);
+    let found = error(&blend.posterior(&graph, &data).unwrap().w);
+    assert!(found < 1.03 * best, "{found} {best}");
+    let member = |k: usize, weight: f64| Member { weight, coupling: each[k].clone(), error: None };
+    let two = Blend { members: vec![member(0, 0.3), member(2, 0.7)], trust: 0.0, graph: None };
+    let posterior = two.posterior(&graph, &data).unwrap();
+    let (one, other) = (models(&each[0]), models(&each[2]));
     for (k, w) in posterior.w.as_slice().iter().enumerate() {
-        let mean: f64 = blend.members.iter().zip(&members).map(|(m, w)| m.weight * w.as_slice()[k]).sum();
+        let mean = 0.3 * one.as_slice()[k] + 0.7 * other.as_slice()[k];
         assert!((w - mean).abs() < 1e-12 * (1.0 + mean.abs()));
     }
+    // Where members disagree, the average is less certain than both on average.
+    let variance = |p: &Posterior| p.variance(4, &[1.0, 1.0, 1.0]);
+    let parts = each.iter().map(|c| variance(&c.posterior(&graph, &data).unwrap())).collect::<Vec<_>>();
+    assert!(variance(&posterior) >= 0.3 * parts[0] + 0.7 * parts[2]);
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let again =
         one.install(|| fedweave::learn::coupling::blend(&graph, &data, &CouplingOptions::default(), &folds, None));
@@ -353,4 +363,20 @@ fn one_class_at_some_nodes_is_no_obstacle() {
     let blend = fedweave::learn::coupling::blend(&graph, &data, &options, &folds, None).unwrap();
     let w = blend.posterior(&graph, &data).unwrap().w;
     assert!(w.as_slice().iter().all(|w| w.is_finite() && w.abs() < 50.0), "{w:?}");
+}
+
+/// Learning again from the same rows changes nothing; from others, it finds what learning anew finds.
+#[test]
+fn learning_again_is_learning_anew() {
+    let (graph, data) = on_a_grid(8, 6, |i| 5 + i % 4);
+    let some = data.select(&(0..data.len()).map(|r| r % 5 != 0).collect::<Vec<_>>());
+    for structure in [Structure::Intercept, Structure::Diagonal, Structure::Full] {
+        let learnt = learn(&graph, &data, &only(structure)).unwrap().coupling;
+        let anew = learn(&graph, &some, &only(structure)).unwrap().coupling;
+        let again = learnt.relearn(&graph, &some).unwrap();
+        assert!((again.log_likelihood - anew.log_likelihood).abs() < 0.1, "{again:?} {anew:?}");
+        let (a, b) = (again.posterior(&graph, &some).unwrap().w, anew.posterior(&graph, &some).unwrap().w);
+        let size = b.max_row_norm();
+        assert!(a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 0.05 * size), "{structure:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use fedweave::Dataset;
 use fedweave::compare::held_out;
 use fedweave::learn::conformal::{Calibration, Score};
-use fedweave::learn::coupling::{CouplingOptions, Noise, Posterior, Rho, learn};
+use fedweave::learn::coupling::Posterior;
 use fedweave::loss::{Family, LossSpec, Prediction};
 use fedweave::matrix::Matrix;
 use fedweave::solve::solve;
@@ -121,16 +121,8 @@ fn learnt_scores(
     let mut model = request.model.clone();
     model.standardize = true;
     let training = TrainingRows::new(&model, train.clone());
-    let options = CouplingOptions {
-        family: measure.0,
-        structures: vec![learnt.blend.lead().structure],
-        rho: if learnt.blend.lead().rho > 0.0 { Rho::Learnt } else { Rho::Fixed(0.0) },
-        noise: if learnt.blend.lead().node_noise.is_some() { Noise::ByNode } else { Noise::Common },
-        intercept: request.model.intercept(),
-        ..CouplingOptions::default()
-    };
-    let coupling = learn(&input.graph, &training.scaled, &options)?.coupling;
-    let posterior = coupling.posterior(&input.graph, &training.scaled)?;
+    let again = learnt.blend.relearn(&input.graph, &training.scaled)?;
+    let posterior = again.posterior(&input.graph, &training.scaled)?;
     Ok(posterior_scores(measure, &posterior, &training.scale(held)))
 }
 

@@ -1,11 +1,11 @@
 //! A fit whose coupling is learnt from the rows.
 
+mod words;
+
 use fedweave::Dataset;
 use fedweave::graph::{Graph, cut};
 use fedweave::learn::coupling::shared::learn_in_parts;
-use fedweave::learn::coupling::{
-    Blend, CouplingOptions, Fold, Interval, Member, Posterior, blend, learn, rho_interval,
-};
+use fedweave::learn::coupling::{Blend, CouplingOptions, Fold, Interval, Posterior, blend, rho_interval};
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::{Matrix, axpy};
 use fedweave::problem::Problem;
@@ -14,7 +14,6 @@ use fedweave::solve::Status;
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
-use serde_json::{Value, json};
 
 use super::{FitResult, Solved, calibrate, finish, run_solver};
 use crate::calibration::RunCalibration;
@@ -26,7 +25,6 @@ use crate::request::coupling::StructureChoice;
 use crate::training::TrainingRows;
 use crate::up::coupling::described;
 use crate::watch::{Observer, Stage};
-use crate::wording::number;
 
 /// Folds that structures are weighed by.
 const FOLDS: usize = 5;
@@ -80,8 +78,8 @@ fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, Train
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
     let groups = input.groups.as_deref();
-    let chosen = choose(request, &input.graph, &training.scaled, groups)?;
-    Ok((LearntCoupling::new(chosen, input, &training)?, training))
+    let Chosen { blend, p_value, chosen_by } = choose(request, &input.graph, &training.scaled, groups)?;
+    Ok((LearntCoupling::new(blend, p_value, chosen_by, input, &training)?, training))
 }
 
 /// Learns as so many parts of a federation would.
@@ -180,16 +178,12 @@ fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[
         _ => Vec::new(),
     };
     let blend = blend(graph, data, &options, &folds, groups)?;
-    if blend.members[0].error.is_some() {
-        let chosen_by = match groups {
-            Some(_) => "folds that hold out the same groups at all nodes",
-            None => "folds",
-        };
-        return Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by });
-    }
-    let learnt = learn(graph, data, &options)?;
-    let p_value = (graph.edges() > 0).then_some(learnt.graph.p_value);
-    Ok(Chosen { blend: Blend::of(learnt.coupling), p_value, chosen_by: "the likelihood of all rows" })
+    let chosen_by = match (blend.members[0].error, groups) {
+        (None, _) => "the likelihood of all rows",
+        (Some(_), None) => "folds",
+        (Some(_), Some(_)) => "folds that hold out the same groups at all nodes",
+    };
+    Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by })
 }
 
 fn restored(scaling: Option<&Scaling>, w: &[f64]) -> Vec<f64> {
@@ -213,10 +207,16 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 }
 
 impl LearntCoupling {
-    /// Couplings of models in scaled features, and what follows from them with all rows in sight.
-    pub(crate) fn new(chosen: Chosen, input: &Input, training: &TrainingRows) -> Result<Self> {
-        let Chosen { blend, p_value, chosen_by } = chosen;
-        let (graph, data, lead) = (&input.graph, &training.scaled, blend.lead());
+    /// Couplings of models in scaled features, and what follows from it with all rows in sight.
+    pub(crate) fn new(
+        blend: Blend,
+        p_value: Option<f64>,
+        chosen_by: &'static str,
+        input: &Input,
+        training: &TrainingRows,
+    ) -> Result<Self> {
+        let (graph, data) = (&input.graph, &training.scaled);
+        let lead = blend.lead();
         let interval = (lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
         let posterior = blend.posterior(graph, data)?;
         Ok(LearntCoupling {
@@ -230,81 +230,5 @@ impl LearntCoupling {
             rho_interval: interval,
             chosen_by,
         })
-    }
-
-    /// As JSON.
-    pub(super) fn summary(&self) -> Value {
-        let c = self.blend.lead();
-        let varies = self.features.iter().zip(&c.varies).filter(|(_, varies)| **varies);
-        let member = |m: &Member| {
-            json!({
-                "weight": m.weight,
-                "structure": m.coupling.structure.name(),
-                "rho": m.coupling.rho,
-                "noise_by_node": m.coupling.node_noise.is_some(),
-                "error": m.error,
-            })
-        };
-        json!({
-            "structure": c.structure.name(),
-            "chosen_by": self.chosen_by,
-            "rho": c.rho,
-            "rho_interval": self.rho_interval.map(|i| [i.low, i.high]),
-            "graph_p_value": self.p_value,
-            "noise": (self.family == Family::Squared).then(|| c.s2.sqrt()),
-            "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
-            "mean": self.mu,
-            "log_likelihood": c.log_likelihood,
-            "members": self.blend.members.iter().map(member).collect::<Vec<_>>(),
-        })
-    }
-
-    /// What was learnt, in words.
-    pub(super) fn text(&self) -> Vec<String> {
-        let c = self.blend.lead();
-        let named = |varies: bool| {
-            let names = self.features.iter().zip(&c.varies).filter(|(_, v)| **v == varies);
-            names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let shared = match c.varies.iter().all(|v| *v) {
-            true => String::new(),
-            false => format!("; shared by all nodes: {}", named(false)),
-        };
-        let varying = if c.varies.iter().any(|v| *v) { named(true) } else { "nothing".into() };
-        let noise = match self.family {
-            Family::Squared => format!("; noise {}", number(c.s2.sqrt())),
-            _ => String::new(),
-        };
-        let mut lines = self.average();
-        let by = if lines.is_empty() { format!(", by {}", self.chosen_by) } else { String::new() };
-        let which = if lines.is_empty() { "coupling learnt" } else { "its largest part" };
-        lines.push(format!("{which} ({}{by}); varies between nodes: {varying}{shared}{noise}", c.structure.name()));
-        lines.push(match (self.rho_interval, self.p_value) {
-            (Some(i), p) => format!(
-                "  of what varies, the graph explains the share rho {:.2} ({:.0} % interval {:.2} to {:.2}){}",
-                c.rho,
-                100.0 * i.level,
-                i.low,
-                i.high,
-                p.map_or(String::new(), |p| format!("; that the graph matters: p = {p:.1e}"))
-            ),
-            (None, _) => "  the graph explains nothing beyond the common mean".into(),
-        });
-        lines
-    }
-
-    /// The members of an average.
-    fn average(&self) -> Vec<String> {
-        let members = &self.blend.members;
-        if members.len() == 1 {
-            return Vec::new();
-        }
-        let part = |m: &Member| {
-            let graph = if m.coupling.rho > 0.0 { "graph" } else { "no graph" };
-            let noise = if m.coupling.node_noise.is_some() { ", noise by node" } else { "" };
-            format!("{:.0} % {} ({graph}{noise})", 100.0 * m.weight, m.coupling.structure.name())
-        };
-        let parts: Vec<String> = members.iter().map(part).collect();
-        vec![format!("coupling learnt, averaged by {}: {}", self.chosen_by, parts.join(", "))]
     }
 }

@@ -33,6 +33,7 @@ impl StructureChoice {
             !reader.has("structure") || coupling == CouplingChoice::Learnt,
             "--structure goes with --coupling learnt"
         );
+        require!(!(reader.has("structure") && reader.has("parts")), "--structure does not go with --parts");
         let one = |structure| StructureChoice::One(structure);
         reader.choice(
             "structure",

@@ -28,10 +28,10 @@ pub struct FitRequest {
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
     pub coupling: CouplingChoice,
-    /// Learn the coupling as so many parts of a federation would.
-    pub parts: Option<usize>,
     /// Covariances of the models that a learnt coupling has.
     pub structure: StructureChoice,
+    /// Learn the coupling as so many parts of a federation would.
+    pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
     pub hub: Option<f64>,
     /// When to stop.

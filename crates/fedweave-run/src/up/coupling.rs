@@ -68,7 +68,7 @@ pub(super) fn result(
 /// What parts have learnt, for the summary.
 pub(crate) fn described(learnt: SharedCoupling, input: &Input, training: &TrainingRows) -> Result<LearntCoupling> {
     let SharedCoupling { coupling, p_value, .. } = learnt;
-    LearntCoupling::new(Chosen { blend: Blend::of(coupling), p_value, chosen_by: CHOSEN_BY }, input, training)
+    LearntCoupling::new(Blend::of(coupling), p_value, CHOSEN_BY, input, training)
 }
 
 /// The flows on those edges that take part: where the graph explains nothing, only those to the common mean do.

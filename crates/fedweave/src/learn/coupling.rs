@@ -27,6 +27,7 @@ mod posterior;
 mod problem;
 mod profile;
 mod regions;
+mod relearn;
 mod rows;
 pub mod shared;
 mod stack;

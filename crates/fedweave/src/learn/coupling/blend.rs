@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::choose::{ROUGH, UNSOLVED, coupling, fit_all, learn, nodes_with_rows, noise_of, refine, refine_to, usable};
+use super::choose::{ROUGH, UNSOLVED, coupling, fit_all, learn, noise_of, refine, refine_to, told};
 use super::evidence::GraphTest;
 use super::fit::Fit;
 use super::folds::{Fold, fold_models, rho_of, worth_scoring};
@@ -26,7 +26,7 @@ const WEIGHT_MIN: f64 = 0.01;
 /// A weighted average of couplings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blend {
-    /// The members, the largest weight first.
+    /// The members, the largest weight first, of equal ones the smallest error.
     pub members: Vec<Member>,
     /// How far the weights are on the way from equal (0) to those that were best on the folds (1).
     pub trust: f64,
@@ -69,7 +69,9 @@ pub fn blend(
         }
     }
     if folds.len() < 2 || is_large(graph, data.dim()) {
-        return Ok(Blend::of(learn(graph, data, options)?.coupling));
+        let learnt = learn(graph, data, options)?;
+        let test = (graph.edges() > 0).then_some(learnt.graph);
+        return Ok(Blend { graph: test, ..Blend::of(learnt.coupling) });
     }
     let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let candidates = candidates(&prepared, data, options)?;
@@ -88,7 +90,9 @@ pub fn blend(
     let mut members = heavy.map(member).collect::<Result<Vec<_>>>()?;
     let total: f64 = members.iter().map(|m| m.weight).sum();
     members.iter_mut().for_each(|m| m.weight /= total);
-    members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let by_weight = |a: &Member, b: &Member| b.weight.total_cmp(&a.weight);
+    let by_error = |a: &Member, b: &Member| a.error.unwrap_or(0.0).total_cmp(&b.error.unwrap_or(0.0));
+    members.sort_by(|a, b| by_weight(a, b).then(by_error(a, b)));
     let lead = members.first().ok_or(UNSOLVED)?;
     let graph = (groups.is_none() && graph.edges() > 0).then(|| graph_test(&prepared, options, &candidates, lead));
     Ok(Blend { members, trust, graph: graph.flatten() })
@@ -110,7 +114,7 @@ fn graph_test(
 /// Every structure with and without the graph; the diagonal one also with noise of its own at every node.
 fn candidates(prepared: &Prepared, data: &Dataset, options: &CouplingOptions) -> Result<Vec<Candidate>> {
     let task = prepared.task(options.likelihood, options.prior);
-    let structures = usable(&options.structures, data.dim(), nodes_with_rows(data), options.intercept)?;
+    let structures = told(&options.structures, data, options.intercept)?;
     let pairs = fit_all(&task, &structures, options.rho).into_iter().flatten();
     let fits: Vec<Fit> = pairs.flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let by_node = CouplingOptions { noise: Noise::ByNode, ..options.clone() };

@@ -69,7 +69,7 @@ fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Re
 /// The same, and the fit that won.
 pub(super) fn learn_and_fit(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<(Learnt, Fit)> {
     let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let structures = usable(&options.structures, data.dim(), nodes_with_rows(data), options.intercept)?;
+    let structures = told(&options.structures, data, options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
     let mut best = winner(&prepared.task(options.likelihood, options.prior), &pairs).ok_or(UNSOLVED)?;
@@ -132,17 +132,19 @@ pub(super) struct Pair {
     pub best: Fit,
 }
 
-/// Number of nodes that say anything.
-pub(super) fn nodes_with_rows(data: &Dataset) -> usize {
-    (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count()
+/// The structures that make sense for these rows. Where others are left, a full covariance with more numbers than there are
+/// nodes to tell them is not one of them.
+pub(super) fn told(structures: &[Structure], data: &Dataset, intercept: bool) -> Result<Vec<Structure>> {
+    let nodes = (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count();
+    let is_told = |s: &Structure| *s != Structure::Full || s.numbers(data.dim()) <= nodes || structures.len() == 1;
+    let kept: Vec<Structure> = structures.iter().copied().filter(is_told).collect();
+    usable(&kept, data.dim(), intercept)
 }
 
-/// The structures that make sense, each once. Where others are left, a full covariance with more numbers than there are nodes
-/// to tell them is not one of them.
-pub(super) fn usable(structures: &[Structure], d: usize, nodes: usize, intercept: bool) -> Result<Vec<Structure>> {
-    let untold = |s: &Structure| *s == Structure::Full && s.numbers(d) > nodes && structures.len() > 1;
+/// The structures that make sense for models with `d` parameters, each once.
+pub(super) fn usable(structures: &[Structure], d: usize, intercept: bool) -> Result<Vec<Structure>> {
     let mut kept: Vec<Structure> = Vec::new();
-    for structure in structures.iter().filter(|s| !untold(s)) {
+    for structure in structures {
         let fits = match structure {
             Structure::Intercept => intercept,
             Structure::LowRank(rank) => *rank > 0 && *rank + 1 < d,
@@ -196,8 +198,9 @@ fn fit_pair(task: &Task, structure: Structure, start: &[f64], rho: Rho) -> Optio
         Rho::Fixed(rho) => Strength::Fixed(task.network.kappa(rho)),
         Rho::Learnt => Strength::From(KAPPA_START),
     };
-    let start = lifted(&free.root.covariance(), task.moments, REVIVED);
-    let coupled = task.fit(structure, &start, strength, ROUGH);
+    let d = task.moments.d;
+    let entries = semi_cholesky(&lifted(&free.root.covariance(), task.moments, REVIVED), d);
+    let coupled = task.fit_again(&Fit { root: Root { d, p: d, entries }, ..free.clone() }, strength, ROUGH);
     let keep = |fit: &Fit| matches!(rho, Rho::Fixed(_)) || fit.deviance < free.deviance;
     let best = coupled.filter(keep).unwrap_or_else(|| free.clone());
     Some(Pair { free, best })

@@ -90,16 +90,23 @@ fn end_of_interval(task: &Task, best: &Fit, rise: f64, limit: f64) -> Option<f64
         Some((log_kappa, fit.deviance - best.deviance - rise, fit))
     };
     inside.1 = -rise;
+    // Often the profile stays low to the very end: one look there spares all on the way.
+    let end = profile(limit.ln(), best);
+    if end.as_ref().is_some_and(|end| end.1 <= 0.0) {
+        return None;
+    }
+    let mut step = outwards;
     let mut outside = loop {
-        let next = inside.0 + outwards;
-        if outwards * (next - limit.ln()) > 0.0 {
-            return None;
+        let next = inside.0 + step;
+        if outwards * (next - limit.ln()) >= 0.0 {
+            break end?;
         }
         let found = profile(next, &inside.2)?;
         if found.1 > 0.0 {
             break found;
         }
         inside = found;
+        step *= 2.0;
     };
     // Regula falsi with bisection: the profile is nearly a parabola.
     for round in 0..8 {

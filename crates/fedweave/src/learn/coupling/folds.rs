@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-use super::choose::{
-    Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, nodes_with_rows, noise_of, refine_to, usable,
-};
+use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, noise_of, refine_to, told};
 use super::dense::semi_cholesky;
 use super::fit::{Fit, Task, lifted};
 use super::system::{Plan, Root};
@@ -112,7 +110,7 @@ pub fn score_on_folds(
         return Err(Error::Size { what: "folds", expected: 1, found: 0 });
     }
     let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let structures = usable(&options.structures, data.dim(), nodes_with_rows(data), options.intercept)?;
+    let structures = told(&options.structures, data, options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let fits: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let common = CouplingOptions { noise: Noise::Common, ..options.clone() };

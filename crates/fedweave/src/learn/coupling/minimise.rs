@@ -42,8 +42,7 @@ pub fn minimise(search: &Search, start: Vec<f64>, f: impl FnMut(&[f64]) -> Optio
     Some(minimise_with(search, &Memory::new(), start, f)?.0)
 }
 
-/// The same with what an earlier search learnt about the curvature, if that had the same parameters; returns the minimum and
-/// what this one learnt.
+/// The same with what an earlier search learnt about the curvature; returns the minimum and what this one learnt.
 pub fn minimise_with(
     search: &Search,
     memory: &Memory,
@@ -57,7 +56,7 @@ pub fn minimise_with(
         (found.map(|(value, gradient)| Point { x, value, gradient }), evaluations)
     };
     let mut at = try_at(start).0?;
-    let mut memory: Memory = memory.iter().filter(|(step, _)| step.len() == at.x.len()).cloned().collect();
+    let mut memory = resized(memory, at.x.len());
     loop {
         let step = bounded(search, direction(search, &memory, &at.gradient));
         if -dot(&step, &at.gradient) < 2.0 * search.gain_min {
@@ -79,6 +78,18 @@ pub fn minimise_with(
             return Some((at, memory));
         }
     }
+}
+
+/// What is known about as many parameters: the last ones of a longer search are left out, those of a shorter one are new.
+fn resized(memory: &Memory, count: usize) -> Memory {
+    let to_count = |v: &[f64]| -> Vec<f64> { (0..count).map(|k| v.get(k).copied().unwrap_or(0.0)).collect() };
+    let pairs = memory.iter().map(|(step, change)| (to_count(step), to_count(change)));
+    pairs.filter(|(step, change)| is_convex(step, change)).collect()
+}
+
+/// True along directions of positive curvature.
+fn is_convex(step: &[f64], change: &[f64]) -> bool {
+    dot(step, change) > 1e-10 * (dot(change, change) * dot(step, step)).sqrt()
 }
 
 /// `-H gradient` with the inverse Hessian `H` that the memory implies.
@@ -138,8 +149,7 @@ fn descend(
 fn remember(memory: &mut Vec<Pair>, at: &Point, next: &Point) {
     let minus = |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
     let (step, change) = (minus(&next.x, &at.x), minus(&next.gradient, &at.gradient));
-    // Only along directions of positive curvature.
-    if dot(&step, &change) > 1e-10 * (dot(&change, &change) * dot(&step, &step)).sqrt() {
+    if is_convex(&step, &change) {
         memory.push((step, change));
         if memory.len() > MEMORY {
             memory.remove(0);

@@ -97,7 +97,7 @@ fn finish(
 }
 
 /// What was learnt, as a fit for other rows and another graph.
-fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
+pub fn carried(from: &Coupling, to: &Prepared) -> Option<Fit> {
     let (root, kappa) = from.relative_root(&to.moments, &to.network)?;
     Some(Fit { structure: from.structure, root, kappa, deviance: f64::NAN, memory: Memory::new() })
 }

@@ -1,8 +1,7 @@
 //! Learning: parts are added one after another as long as the likelihood gains more than their parameters cost.
 
 use super::kernel::{AT_ONCE, COMMON, Kernel, Layout, NEARBY, OWN, PARTS};
-use super::panels::{Panels, loss_and_gradient, losses};
-use super::patch::Patch;
+use super::panels::{Neighbourhood, Panels, loss_and_gradient, losses};
 use super::space::Space;
 use super::{Geometry, Part, Reach, Shocks, ShocksOptions, Time};
 use crate::error::Result;
@@ -19,6 +18,8 @@ const KAPPAS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 const PRIOR: f64 = 5.0;
 /// Logarithms of parameters are sought at most so far from their start.
 const RANGE: f64 = 14.0;
+/// Groups of times, of which each is explained by what was learnt from the others.
+const GROUPS: usize = 5;
 /// Evaluations of the likelihood for one choice of neighbours.
 const EVALUATIONS: usize = 40;
 
@@ -35,7 +36,7 @@ pub fn learn(panels: Panels, geometry: &Geometry, options: &ShocksOptions) -> Re
     let panels = &learner.panels;
     let (before, after) = (panels.losses_without(usize::MAX), panels.losses(&space, &fit.kernel, options.neighbours));
     let parameters = fit.layout.len() - 1;
-    if parameters == 0 || !panels.pays(&before, &after, parameters) {
+    if parameters == 0 || !panels.pays(&before, &after, parameters) || !learner.holds(&space, &fit) {
         return Ok(none(s2, without, options.time));
     }
     Ok(Shocks {
@@ -160,16 +161,34 @@ impl Learner<'_> {
         if self.panels.pays(&first.losses, &second.losses, parameters) { second } else { first }
     }
 
+    /// True if kernels learnt from some times explain the others better than none would: with few times, one of the many lengths
+    /// and durations that could be learnt may seem to explain them all.
+    fn holds(&self, space: &Space, fit: &Fit) -> bool {
+        let groups = self.panels.groups_of_times(GROUPS);
+        let patches = self.panels.patches(space, &fit.kernel, self.options.rows_max, self.options.neighbours);
+        let mut honest = vec![0.0; patches.len()];
+        for group in 0..GROUPS {
+            let (left_out, kept): (Vec<usize>, Vec<usize>) = (0..patches.len()).partition(|&k| groups[k] == group);
+            let some = |rows: &[usize]| rows.iter().map(|&k| &patches[k]).collect::<Vec<_>>();
+            let again = most_likely(&some(&kept), fit.layout, fit.kernel);
+            left_out.iter().zip(losses(&some(&left_out), &again)).for_each(|(&k, loss)| honest[k] = loss);
+        }
+        self.panels.pays(&self.panels.losses_without(patches.len()), &honest, 0)
+    }
+
     /// Finds the most likely kernel, twice: the neighbours of the first kernel may not be those of the second.
     fn settle(&self, space: &Space, layout: Layout, start: Kernel, rows: usize) -> Fit {
         let patches = |kernel: &Kernel| self.panels.patches(space, kernel, rows, self.options.neighbours);
-        let rough = fit(&patches(&start), layout, start);
-        fit(&patches(&rough.kernel), layout, rough.kernel)
+        let rough = most_likely(&patches(&start).iter().collect::<Vec<_>>(), layout, start);
+        let patches = patches(&rough);
+        let patches: Vec<_> = patches.iter().collect();
+        let kernel = most_likely(&patches, layout, rough);
+        Fit { layout, kernel, losses: losses(&patches, &kernel) }
     }
 }
 
 /// The most likely kernel for some neighbourhoods.
-fn fit(patches: &[(Patch, f64)], layout: Layout, start: Kernel) -> Fit {
+fn most_likely(patches: &[&Neighbourhood], layout: Layout, start: Kernel) -> Kernel {
     let (center, size) = (layout.parameters(&start), layout.len());
     let evaluate = |theta: &[f64]| {
         let away: Vec<f64> = theta.iter().zip(&center).map(|(t, c)| t - c).collect();
@@ -183,8 +202,7 @@ fn fit(patches: &[(Patch, f64)], layout: Layout, start: Kernel) -> Fit {
     let curvature = vec![0.2 * patches.len() as f64; size];
     let search = Search { gain_min: 0.02, evaluations_max: EVALUATIONS, curvature, reach: vec![1.5; size] };
     let theta = minimise(&search, center.clone(), evaluate).map_or(center.clone(), |point| point.x);
-    let kernel = layout.kernel(&theta, &start);
-    Fit { layout, kernel, losses: losses(patches, &kernel) }
+    layout.kernel(&theta, &start)
 }
 
 /// Where the parabola through the lowest score and its neighbours has its minimum.

@@ -42,8 +42,8 @@ pub struct Panels {
     pub unit: f64,
 }
 
-/// Neighbourhoods of some targets, with their own residuals.
-pub type Patches = Vec<(Patch, f64)>;
+/// A target among its neighbours, and its own residual.
+pub type Neighbourhood = (Patch, f64);
 
 impl Panels {
     /// Out-of-fold residuals: every row is explained by its predecessors in a random order.
@@ -86,7 +86,7 @@ impl Panels {
     }
 
     /// The first `rows` targets with the `neighbours` rows that tell most about each.
-    pub fn patches(&self, space: &Space, kernel: &Kernel, rows: usize, neighbours: usize) -> Patches {
+    pub fn patches(&self, space: &Space, kernel: &Kernel, rows: usize, neighbours: usize) -> Vec<Neighbourhood> {
         let targets = &self.targets[..rows.min(self.targets.len())];
         targets.par_iter().map(|&t| self.patch(space, kernel, t, neighbours)).collect()
     }
@@ -116,6 +116,19 @@ impl Panels {
         // Of a single time only the rows can be compared.
         let terms = if by_time.len() > 1 { by_time } else { gains };
         total > cost && total > ERRORS * deviation_of_sum(&terms)
+    }
+
+    /// A group for every target, by its time: with one time, by row.
+    pub fn groups_of_times(&self, groups: usize) -> Vec<usize> {
+        let mut times: Vec<f64> = self.targets.iter().map(|t| self.time(t)).collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        if times.len() == 1 {
+            return (0..self.targets.len()).map(|k| k % groups).collect();
+        }
+        let mut group: Vec<usize> = (0..times.len()).map(|k| k % groups).collect();
+        group.shuffle(&mut stream(0, Purpose::ShockOrder, 2));
+        self.targets.iter().map(|t| group[times.partition_point(|time| *time < self.time(t))]).collect()
     }
 
     /// Sums over the targets of every time.
@@ -156,14 +169,14 @@ impl Panels {
 }
 
 /// Minus the log-likelihood of every patch.
-pub fn losses(patches: &[(Patch, f64)], kernel: &Kernel) -> Vec<f64> {
-    let one = |work: &mut Work, (patch, value): &(Patch, f64)| patch.loss(kernel, *value, work);
+pub fn losses(patches: &[&Neighbourhood], kernel: &Kernel) -> Vec<f64> {
+    let one = |work: &mut Work, (patch, value): &&Neighbourhood| patch.loss(kernel, *value, work);
     patches.par_iter().map_init(Work::default, one).collect()
 }
 
 /// Minus the log-likelihood and its gradient, summed in the order of the patches.
-pub fn loss_and_gradient(patches: &[(Patch, f64)], layout: &Layout, kernel: &Kernel) -> (f64, Vec<f64>) {
-    let one = |work: &mut Work, (patch, value): &(Patch, f64)| {
+pub fn loss_and_gradient(patches: &[&Neighbourhood], layout: &Layout, kernel: &Kernel) -> (f64, Vec<f64>) {
+    let one = |work: &mut Work, (patch, value): &&Neighbourhood| {
         let mut gradient = vec![0.0; layout.len()];
         let loss = patch.loss_and_gradient(layout, kernel, *value, work, &mut gradient);
         (loss, gradient)

@@ -6,6 +6,7 @@ mod splits;
 use rand::RngExt;
 
 use super::*;
+use crate::folds::Folds;
 use crate::matrix::Matrix;
 use crate::random::{Purpose, stream};
 
@@ -81,7 +82,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         let options = [few(25), TrunkOptions { columns: 0.5, leaves: 3, ..few(25) }];
         let run = |threads| {
             on_threads(threads, || {
-                let cross_fit = cross_fit(&table.rows(), loss, &folds, &options).unwrap();
+                let cross_fit = cross_fit(&table.rows(), loss, &Folds::given(&folds), &options).unwrap();
                 (Trunk::fit(&table.rows(), loss, &cross_fit.options).unwrap(), cross_fit)
             })
         };
@@ -192,7 +193,10 @@ fn numbers_that_are_none_and_sizes_that_differ_are_refused() {
     assert!(matches!(labels.unwrap_err(), Error::Label { row: 0, .. }));
     let options = TrunkOptions { learning_rate: f64::NAN, ..few(2) };
     assert!(matches!(Trunk::fit(&table.rows(), TrunkLoss::Squared, &options), Err(Error::Parameter { .. })));
-    assert!(cross_fit(&table.rows(), TrunkLoss::Squared, &[0; 30], &[few(2)]).is_err(), "one fold leaves no rows");
+    assert!(
+        cross_fit(&table.rows(), TrunkLoss::Squared, &Folds::given(&[0; 30]), &[few(2)]).is_err(),
+        "one fold leaves no rows"
+    );
 }
 
 #[test]

@@ -82,8 +82,7 @@ impl Learner {
         let common = self.common()?;
         let start = equal_say(&common);
         let mut path = Path { learner: self, common, at: 0 };
-        let nodes = path.common.nodes_with_rows as usize;
-        let structures = usable(&STRUCTURES, start.len(), nodes, path.learner.intercept).map_err(|_| Halt::Failed)?;
+        let structures = usable(&STRUCTURES, start.len(), path.learner.intercept).map_err(|_| Halt::Failed)?;
         let start = diagonal(&start);
         let (mut pairs, mut wide) = (Vec::new(), start.clone());
         for structure in structures {

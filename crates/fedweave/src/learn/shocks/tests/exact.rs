@@ -42,7 +42,9 @@ fn gradients_are_those_of_finite_differences() {
     {
         let layout = Layout { present, lasting, length };
         let theta = layout.parameters(&EVERYTHING);
-        let value = |theta: &[f64]| loss_and_gradient(&patches, &layout, &layout.kernel(theta, &EVERYTHING));
+        let value = |theta: &[f64]| {
+            loss_and_gradient(&patches.iter().collect::<Vec<_>>(), &layout, &layout.kernel(theta, &EVERYTHING))
+        };
         let (_, gradient) = value(&theta);
         assert_eq!((theta.len(), gradient.len()), (layout.len(), layout.len()));
         for (k, slope) in gradient.iter().enumerate() {

@@ -21,7 +21,7 @@ fn standard_errors(residuals: &Residuals, clock: Time, space: &Space, layout: &L
     let gradient = |j: usize, by: f64| {
         let mut theta = theta.clone();
         theta[j] += by;
-        loss_and_gradient(&patches, layout, &layout.kernel(&theta, &kernel)).1
+        loss_and_gradient(&patches.iter().collect::<Vec<_>>(), layout, &layout.kernel(&theta, &kernel)).1
     };
     let columns = (0..k).map(|j| (gradient(j, 1e-4), gradient(j, -1e-4)));
     let mut hessian: Vec<f64> = columns.flat_map(|(a, b)| a.into_iter().zip(b).map(|(a, b)| (a - b) / 2e-4)).collect();

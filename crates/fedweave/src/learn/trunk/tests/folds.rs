@@ -26,7 +26,7 @@ fn scores_out_of_fold_have_not_seen_their_fold() {
     let other = Table { y: (0..240).map(|r| table.y[r] + f64::from(folds[r] == 1) * 9.0).collect(), ..table.clone() };
     let scores = |table: &Table| {
         let options = TrunkOptions { rounds: 1, ..few(1) };
-        cross_fit(&table.rows(), TrunkLoss::Squared, &folds, &[options]).unwrap().scores
+        cross_fit(&table.rows(), TrunkLoss::Squared, &Folds::given(&folds), &[options]).unwrap().scores
     };
     let (before, after) = (scores(&table), scores(&other));
     for r in 0..240 {
@@ -39,7 +39,7 @@ fn cross_fit_chooses_what_predicts_best() {
     let table = Table::random(TrunkLoss::Squared, 600, 10, 10);
     let folds: Vec<u32> = (0..600).map(|r| r / 10 % 5).collect();
     let candidates = [TrunkOptions { leaves: 2, ..few(20) }, few(400), TrunkOptions { rows_min: 250.0, ..few(400) }];
-    let found = cross_fit(&table.rows(), TrunkLoss::Squared, &folds, &candidates).unwrap();
+    let found = cross_fit(&table.rows(), TrunkLoss::Squared, &Folds::given(&folds), &candidates).unwrap();
     let errors: Vec<f64> = found.tried.iter().map(|tried| tried.error).collect();
     assert!(errors[1] < errors[0] && errors[1] < errors[2], "{errors:?}");
     assert_eq!(found.options.leaves, 6);
