@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._regressor import GTVRegressor, GTVRegressorCV
     from ._relax import FedRelax
     from ._table import Table
+    from ._tuned import TunedClassifier, TunedRegressor
 
 __version__ = _version()
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "GTVRegressorCV",
     "LambdaPath",
     "Table",
+    "TunedClassifier",
+    "TunedRegressor",
     "compare",
     "errors",
     "knn",
@@ -55,6 +58,8 @@ _HOMES = {
     "GTVRegressorCV": "_regressor",
     "LambdaPath": "_path",
     "Table": "_table",
+    "TunedClassifier": "_tuned",
+    "TunedRegressor": "_tuned",
     "compare": "_compare",
     "knn": "_graphs",
     "plot_convergence": "_plots",

@@ -16,17 +16,17 @@ from . import _engine
 from ._checks import level_of, number, threads_of, warn
 from ._fitted import groups_of, keep_edges, members, place_of_nodes, show
 from ._frames import take_apart
-from ._graphs import knn
-from ._network import Network, network, one_node, place_rows
+from ._network import Network, network, no_features, one_node, place_rows
 from ._nodes import name_of
 from ._path import LambdaPath
 from ._progress import bar_for
+from ._report import Reported
 from ._settings import grid_of, held_out_settings, lam_settings, losses_of, matrix_of, model_settings, solver_settings
 from ._task import Rows, Task, feature_names
 from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError, UnknownNodeError
 
 
-class Networked(BaseEstimator):
+class Networked(Reported, BaseEstimator):
     """A model at every node of a graph; fitted without `nodes`, one model."""
 
     LOSSES: tuple[str, ...] = ()
@@ -62,8 +62,7 @@ class Networked(BaseEstimator):
         """The task, without lambda, and the network; True if there are no nodes."""
         solver, held_out, matrix = solver_settings(self), held_out_settings(self), matrix_of(self)
         column = getattr(self, "loss_column", None)
-        places = [*(self.graph.columns if isinstance(self.graph, knn) else []), *([] if column is None else [column])]
-        X, nodes, columns = take_apart(X, nodes, getattr(self, "node", None), places)
+        X, nodes, columns = take_apart(X, nodes, getattr(self, "node", None), no_features(self))
         if column is not None and column not in columns:
             raise ValueError(f"loss_column={column!r} names a column: X must be a DataFrame with it")
         target_name = getattr(y, "name", None)
@@ -151,7 +150,7 @@ class Networked(BaseEstimator):
         self.held_out_errors_ = show(out.get("held_out"), order)
         self.positions_ = place_of_nodes(net)
         self.summary_: dict[str, Any] = json.loads(out["summary"])
-        self._report: str = out["report"]
+        self._report = out["report"]
         if out["interrupt"] is not None:
             # The best point so far is kept; whoever pressed Ctrl-C wants to get out.
             raise out["interrupt"]
@@ -225,21 +224,6 @@ class Networked(BaseEstimator):
         if out["interrupt"] is not None:
             raise out["interrupt"]
         return self.path_, out
-
-    def _html_repr(self, *args: Any, **kwargs: Any) -> str:
-        """The report, once fitted."""
-        if not hasattr(self, "_coef"):
-            return super()._html_repr(*args, **kwargs)
-        from ._report import embedded
-
-        return embedded(self._report)
-
-    def report(self, path: Any = None, title: str | None = None) -> str:
-        """The report of a fitted estimator as one HTML page; written to `path` if there is one."""
-        check_is_fitted(self, "_coef")
-        from ._report import page
-
-        return page(self._report, path, title)
 
 
 def _labels(partition: Any, net: Network) -> list[str] | None:

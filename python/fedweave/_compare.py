@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _engine
+from ._base import Networked
 from ._checks import number
 from ._network import Network
 from ._settings import grid_of, lam_settings
@@ -15,7 +16,6 @@ from .errors import FedweaveError
 
 # What belongs to a fit alone.
 FIT_ONLY = ("time-limit", "loss-column", "ridge", "tolerance")
-METHODS = ("local", "global", "networked", "shuffled")
 
 
 def compare(
@@ -30,15 +30,17 @@ def compare(
     validation: float | None = None,
     ridges: Any = None,
     splits: int = 1,
+    rivals: bool = True,
     random_state: int | None = None,
     figure: bool = True,
     report: Any = None,
 ) -> tuple[Any, Any]:
-    """Fits local-only models, one global model, the estimator, and the estimator on a shuffled graph (the control).
+    """Fits local-only models, one global model, the estimator, the estimator on a shuffled graph (the control), and rivals.
 
     The same as `fedweave compare`: rows of every node are held out to test (`test_size`: a share, or a number) and to validate, `splits`
     times; with `groups` whole groups are. Every method chooses its ridge (from `ridges`) and the networked ones their lam (unless that
-    of the estimator is a number) on the validation rows.
+    of the estimator is a number) on the validation rows. The `rivals` are what would be used instead: node effects, the mixed model,
+    the learnt coupling, boosted trees, each tuned on the same rows.
     Returns a DataFrame with the mean test error of each method (of the loss; every node counts the same), its standard error,
     and how many nodes do better and worse than with their local model; and a bar chart (None without matplotlib or with
     `figure=False`). `frame.attrs["summary"]` is what the command line writes to summary.json; `report` names a file for the page.
@@ -55,10 +57,18 @@ def compare(
     >>> bool(table["error"]["networked"] < table["error"]["global"])
     True
     """
+    if not isinstance(estimator, Networked):
+        raise TypeError(f"compare: expected a GTVRegressor or GTVClassifier, with or without CV, got {type(estimator).__name__}")
     if nodes is None and getattr(estimator, "node", None) is None:
         raise FedweaveError("compare: which nodes? give nodes=ids or an estimator with node='column'")
     task, net, _ = estimator._prepare(X, y, sample_weight, nodes, groups)
-    asked = {"test": number("test_size", test_size, 0.0, strict=True), "splits": splits, "seed": random_state, "validation": validation}
+    asked = {
+        "test": number("test_size", test_size, 0.0, strict=True),
+        "splits": splits,
+        "seed": random_state,
+        "validation": validation,
+        "rivals": None if rivals else "none",
+    }
     task.settings = _settings(estimator, task.settings, ridges, asked)
     out = estimator._solve(task, net, _engine.compare)
     if report is not None:
@@ -87,9 +97,10 @@ def _frame(out: dict[str, Any], net: Network) -> Any:
 
     summary = json.loads(out["summary"])
     columns = {"error": "test_error", "standard_error": "standard_error", "nodes_better": "nodes_gain", "nodes_worse": "nodes_lose"}
-    rows = {shown: [summary[method][key] for method in METHODS] for shown, key in columns.items()}
-    frame = pd.DataFrame(rows, index=pd.Index(METHODS, name="method")).astype({"error": float, "standard_error": float})
-    by_node = {method: np.array(out["by_node"][method], dtype=float)[net.order] for method in METHODS}
+    methods = list(out["by_node"])
+    rows = {shown: [summary[method][key] for method in methods] for shown, key in columns.items()}
+    frame = pd.DataFrame(rows, index=pd.Index(methods, name="method")).astype({"error": float, "standard_error": float})
+    by_node = {method: np.array(out["by_node"][method], dtype=float)[net.order] for method in methods}
     frame.attrs["by_node"] = pd.DataFrame(by_node, index=pd.Index(net.ids.tolist(), name="node", tupleize_cols=False))
     frame.attrs["summary"] = summary
     return frame

@@ -128,14 +128,19 @@ def one_node(graph: Any, rows: int) -> Network:
     return Network(["0"], objects([0]), np.zeros(1, dtype=np.int64), np.zeros(rows, dtype=np.int64), empty, empty, np.zeros(0))
 
 
+def no_features(estimator: Any) -> list[str]:
+    """Columns of a DataFrame, beside that of the node, that are no features."""
+    graph = getattr(estimator, "graph", None)
+    named = [getattr(estimator, name, None) for name in ("loss_column", "time", "split_by")]
+    return [*(graph.columns if isinstance(graph, knn) else []), *(column for column in named if column is not None)]
+
+
 def place_rows(estimator: Any, X: Any, nodes: Any) -> tuple[np.ndarray, np.ndarray]:
     """The features of rows to be predicted, and the position of the node of each, for a fitted estimator."""
     from sklearn.utils.validation import validate_data  # slow to import, and Flower's nodes do without
 
-    graph, known = getattr(estimator, "graph", None), estimator._known
-    places = list(graph.columns) if isinstance(graph, knn) else []
-    places += [column for column in [getattr(estimator, "loss_column", None)] if column is not None]
-    X, nodes, _ = take_apart(X, nodes, None if known is None else getattr(estimator, "node", None), places)
+    known = estimator._known
+    X, nodes, _ = take_apart(X, nodes, None if known is None else getattr(estimator, "node", None), no_features(estimator))
     x = validate_data(estimator, X, dtype=np.float64, reset=False)
     if known is None:
         return x, np.zeros(x.shape[0], dtype=np.int64)

@@ -41,6 +41,12 @@ class Bar:
         seconds = time.monotonic() - self.started
         self._draw(f"{self.what} [{bar}] {seconds:.1f} s, iteration {iteration}, objective {objective:.6g}, error {error:.1e}")
 
+    def advance(self, what: str, done: int, total: int) -> None:
+        """Piece `done` of `total` alike is under way, counted from 0."""
+        full = WIDTH * done // max(total, 1)
+        bar = "=" * full + " " * (WIDTH - full)
+        self._draw(f"{what} {done + 1} of {total} [{bar}] {time.monotonic() - self.started:.1f} s")
+
     def _draw(self, line: str) -> None:
         self.stream.write("\r" + line.ljust(self.drawn))
         self.stream.flush()

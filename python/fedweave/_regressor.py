@@ -89,7 +89,7 @@ class GTVRegressor(_Regression):
     loss_column : name of the column of a DataFrame X that names the loss of a node
     blocks : `[(penalty, strength, features), ...]`: one penalty for each block of features (names, positions, or "intercept")
     validation : rows of every node to hold out: a share, or a number; a fifth where lam is to be chosen
-    split : "random", or "last": the last rows of every node are held out
+    split : "random", or "last": the last rows of every node are held out; with `options={"folds": 5}` also "nodes": whole nodes
     lam_rule : "minimum" of the held-out error, or "one-se": the largest lam within one standard error of it
     standardize : scale the features while solving; the models are for the features as they came
     n_jobs : threads; the result does not depend on it

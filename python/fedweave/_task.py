@@ -46,6 +46,7 @@ class Task:
     positions: Positions | None = None
     losses: list[str | None] | None = None
     groups: np.ndarray | None = None
+    times: np.ndarray | None = None
     penalty_matrix: np.ndarray | None = None
     threads: int = 0
     progress: Callable[..., Any] | None = None

@@ -35,6 +35,8 @@ def table(seed: int = 0, each: int = 14) -> pd.DataFrame:
     frame["class"] = np.array(["low", "mid", "top"])[np.digitize(score + 0.5 * noise, [-0.5, 0.5])]
     frame["w"] = rng.uniform(0.5, 2.0, size=len(names)).round(3)
     frame["groups"] = [f"d{k % 7}" for k in range(len(names))]
+    frame["hour"] = np.tile(np.arange(each), len(NODES) - 1)
+    frame["date"] = np.datetime64("2024-02-27") + frame["hour"].to_numpy().astype("timedelta64[D]")
     frame["kind"] = ["huber" if name in ("s4", "s20") else "squared" for name in names]
     # The rows of the nodes are mixed, so that nobody may rely on their order.
     return frame.iloc[rng.permutation(len(frame))].reset_index(drop=True)

@@ -9,7 +9,17 @@ import pandas as pd
 import pytest
 from test_sklearn import rows
 
-from fedweave import ConvexClustering, GTVClassifier, GTVRegressor, compare, knn, plot_convergence, plot_network, plot_path
+from fedweave import (
+    ConvexClustering,
+    GTVClassifier,
+    GTVRegressor,
+    TunedRegressor,
+    compare,
+    knn,
+    plot_convergence,
+    plot_network,
+    plot_path,
+)
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -90,4 +100,12 @@ def test_comparison_prefers_the_right_graph():
     frame, figure = compare(GTVRegressor(graph, lam=0.5), x, y, nodes=ids, splits=4)
     error = frame["error"]
     assert error["networked"] < min(error["local"], error["global"], error["shuffled"])
-    assert list(frame.columns) == ["error", "standard_error", "nodes_better", "nodes_worse"] and len(figure.axes[0].patches) == 4
+    assert list(frame.columns) == ["error", "standard_error", "nodes_better", "nodes_worse"]
+    assert len(figure.axes[0].patches) == len(frame) == 8
+    plain, _ = compare(GTVRegressor(graph, lam=0.5), x, y, nodes=ids, splits=4, rivals=False, figure=False)
+    assert plain["error"].to_dict() == error[:4].to_dict()
+    two = np.isin(ids, ["n0", "n1"])
+    few, _ = compare(GTVRegressor([("n0", "n1")], lam=0.5), x[two], y[two], nodes=ids[two], rivals=False, figure=False)
+    assert few.index.tolist() == ["local", "global", "networked"]  # a shuffled graph of two nodes is no control
+    with pytest.raises(TypeError, match="TunedRegressor"):
+        compare(TunedRegressor(graph), x, y, nodes=ids)

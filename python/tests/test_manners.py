@@ -97,6 +97,8 @@ def test_the_progress_bar_draws_and_goes():
     bar(0, 500, 4.0, 1e-3)
     half = stream.getvalue().split("\r")[-1]
     assert half.count("=") == 15 and "iteration 500" in half
+    bar.advance("candidate", 3, 6)
+    assert "candidate 4 of 6" in stream.getvalue() and stream.getvalue().split("\r")[-1].count("=") == 15
     bar.close()
     assert stream.getvalue().endswith("\r")
 

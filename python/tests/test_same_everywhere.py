@@ -2,6 +2,7 @@
 last bit, and the same words."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,23 @@ import pytest
 import same
 from same import EDGES, FEATURES, NODES, PARTITION
 
-from fedweave import ActiveSampling, ConvexClustering, FedRelax, GTVClassifier, GTVRegressor, compare
+from fedweave import (
+    ActiveSampling,
+    ConvexClustering,
+    FedRelax,
+    GTVClassifier,
+    GTVRegressor,
+    TunedClassifier,
+    TunedRegressor,
+    compare,
+    knn,
+)
 
 # Words of the summary that are about the clock.
 CLOCK = ("seconds",)
+
+# What `compare` shows beside local, global, networked and shuffled.
+RIVALS = ["node effects", "mixed model", "learnt coupling", "boosted trees"]
 
 # For each request: flags of `fedweave fit`, the column to predict, the estimator, and what goes to its `fit`.
 FITS = {
@@ -94,6 +108,9 @@ FITS = {
     ),
     "a common mean": ("--target y --penalty squared --hub 0.5", "y", GTVRegressor, {"penalty": "squared", "options": {"hub": 0.5}}, {}),
     "learnt coupling": ("--target y --coupling learnt", "y", GTVRegressor, {"options": {"coupling": "learnt"}}, {}),
+    "folds": ("--target y --folds 4 --repeats 2 --seed 3", "y", GTVRegressor, {"options": {"folds": 4, "repeats": 2}, "random_state": 3}, {}),
+    "folds by group": ("--target y --folds 3 --split-by groups", "y", GTVRegressor, {"options": {"folds": 3}}, {"groups": "groups"}),
+    "whole nodes held out": ("--target y --folds 3 --split nodes", "y", GTVRegressor, {"options": {"folds": 3}, "split": "nodes"}, {}),
     "fedavg": ("--target y --solver fedavg --rounds 5", "y", GTVRegressor, {"solver": "fedavg", "options": {"rounds": 5}}, {}),
 }
 
@@ -201,7 +218,9 @@ def test_comparisons(flags, asked, settings, files):
         GTVRegressor(EDGES, **settings), files.rows[FEATURES], files.rows["y"], nodes=files.rows["node"], figure=False, **asked
     )
     assert words(summary) == words(frame.attrs["summary"])
-    assert frame["error"].to_dict() == {method: summary[method]["test_error"] for method in ("local", "global", "networked", "shuffled")}
+    methods = ["local", "global", "networked", "shuffled", *RIVALS]
+    assert frame["error"].to_dict() == {method: summary[method]["test_error"] for method in methods}
+    assert frame.index.tolist() == methods == frame.attrs["by_node"].columns.tolist()
     there = pd.read_csv(run / "compare.csv", index_col="node", dtype=str)
     assert there.loc["s33", "networked"] == repr(float(frame.attrs["by_node"].loc["s33", "networked"]))
 
@@ -240,6 +259,67 @@ def test_asking(files):
     model = ActiveSampling(["s2", "s10"], rounds=6).fit(rows[FEATURES], rows["y"], nodes=rows["node"])
     full = {node: [*model.coef_[node].tolist(), model.intercept_[node]] for node in ("s2", "s10")}
     assert same.cells(run / "parameters.csv") == full
+
+
+RACES = {
+    "numbers": ("--target y", "y", TunedRegressor, {}, {}),
+    "counts": ("--target count --loss poisson --folds 3 --seed 2", "count", TunedRegressor, {"loss": "poisson", "folds": 3, "random_state": 2}, {}),
+    "two classes": ("--target yes --loss logistic", "yes", TunedClassifier, {}, {}),
+    "by group": ("--target y --split-by groups --folds 4", "y", TunedRegressor, {"folds": 4}, {"groups": "groups"}),
+    "whole nodes": ("--target y --split nodes --folds 3", "y", TunedRegressor, {"split": "nodes", "folds": 3}, {}),
+    "times": ("--target y --time hour", "y", TunedRegressor, {}, {"times": "hour"}),
+    "the next rows": ("--target y --time hour --split last --folds 3", "y", TunedRegressor, {"split": "last", "folds": 3}, {"times": "hour"}),
+    "dates": ("--target y --time date", "y", TunedRegressor, {}, {"times": "date"}),
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_races(name, files):
+    """The same candidates, errors, winners and predictions; also intervals, and rows observed since."""
+    flags, target, estimator, settings, more = RACES[name]
+    rows, x, ids = files.rows, files.rows[FEATURES], files.rows["node"]
+    model = estimator(EDGES, **settings).fit(x, rows[target], nodes=ids, **{k: rows[v] for k, v in more.items()})
+    summary, run = files.told("fit", flags + " --tune")
+    assert words(summary) == words(model.summary_)
+    raced = pd.read_csv(run / "race.csv", dtype=str, keep_default_na=False)
+    assert raced.iloc[:, 0].tolist() == model.candidates_["name"].tolist()
+    assert raced["error"].astype(float).tolist() == model.candidates_["error"].tolist()
+    assert summary["recipe"] == model.recipe_ and summary["validation_error"] == model.cv_error_
+    facts, shown = json.loads((run / "report.json").read_text()), json.loads(model._report)
+    for key in ("command", "outcome", "notices"):  # how it was started, seconds, and how to start it again
+        facts.pop(key), shown.pop(key)
+    assert facts == shown
+    times = {"times": rows[more["times"]]} if "times" in more else {}
+    seen = {"observed": (x, rows[target], ids, times["times"])} if times else {}
+    lines = files.run("predict", "run", "rows.csv", "--interval", "0.9", *(["--observed", "rows.csv"] if seen else [])).stdout
+    said = [line.split(",")[1:] for line in lines.splitlines()[1:]]
+    if estimator is TunedClassifier:
+        ours, sets = model.predict(x, nodes=ids, interval=0.9)
+        assert [float(cells[1]) for cells in said] == model.predict_proba(x, nodes=ids)[:, 1].tolist()
+        assert [float(cells[0]) for cells in said] == ours.tolist()
+        assert [cells[2].split("|") for cells in said] == [[str(k) for k in (0, 1) if inside[k]] or [""] for inside in sets]
+    else:
+        ours = np.column_stack(model.predict(x, nodes=ids, interval=0.9, **times, **seen))
+        assert [[float(cell) for cell in cells] for cells in said] == ours.tolist()
+
+
+def test_a_race_over_places(tmp_path):
+    """Neighbours on a map, as in `data/sacramento.csv`; the recipe gives the same models without a race."""
+    table = Path(__file__).parents[2] / "data" / "sacramento.csv"
+    rows = pd.read_csv(table)
+    new = rows.sample(50, random_state=0)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    here = same.Files(tmp_path, rows)
+    flags = "--by latitude,longitude --knn 5 --target log10_price --tune --json --out run"
+    summary = json.loads(here.run("fit", str(table), *flags.split()).stdout)
+    model = TunedRegressor(knn(5, by=["latitude", "longitude"]), node="node")
+    model.fit(rows.drop(columns="log10_price"), rows["log10_price"])
+    assert words(summary) == words(model.summary_)
+    lines = here.run("predict", "run", "new.csv", "--interval", "0.9").stdout.splitlines()[1:]
+    ours = np.column_stack(model.predict(new.drop(columns="log10_price"), interval=0.9))
+    assert [[float(cell) for cell in line.split(",")[1:]] for line in lines] == ours.tolist()
+    again = TunedRegressor(model.graph, node="node", recipe=model.recipe_).fit(rows.drop(columns="log10_price"), rows["log10_price"])
+    np.testing.assert_allclose(again.predict(new.drop(columns="log10_price")), ours[:, 0], atol=1e-4)
 
 
 def test_three_processes(files):

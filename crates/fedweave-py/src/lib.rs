@@ -23,6 +23,7 @@ mod rounds;
 mod rows;
 mod settings;
 mod task;
+mod tune;
 mod watch;
 
 use pyo3::prelude::*;
@@ -56,6 +57,8 @@ mod engine {
     use super::relax::relax;
     #[pymodule_export]
     use super::rounds::Rounds;
+    #[pymodule_export]
+    use super::tune::{Blend, tune};
     #[pymodule_export]
     use super::{main, render, solvers, version};
 }

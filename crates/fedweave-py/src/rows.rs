@@ -32,9 +32,17 @@ pub struct Grouped {
 }
 
 impl Rows<'_> {
-    /// Checks the numbers and copies them, once.
-    pub fn grouped(&self, py: Python<'_>) -> PyResult<Grouped> {
-        let (offsets, origin) = self.order(py)?;
+    /// Checks the numbers and copies them, once; inside a node rows are in the order of `times`, then as they came.
+    pub fn grouped(&self, py: Python<'_>, times: Option<&[f64]>) -> PyResult<Grouped> {
+        let (offsets, mut origin) = self.order(py)?;
+        if let Some(times) = times {
+            let (expected, found) = (origin.len(), times.len());
+            if expected != found {
+                return Err(raised(py, &fedweave::Error::Size { what: "times", expected, found }, &[]));
+            }
+            let earlier = |a: &usize, b: &usize| times[*a].total_cmp(&times[*b]);
+            offsets.windows(2).for_each(|node| origin[node[0]..node[1]].sort_by(earlier));
+        }
         let data = self.dataset(offsets, &origin).map_err(|error| raised(py, &error, &origin))?;
         let graph = self.graph().map_err(|error| raised(py, &error, &[]))?;
         Ok(Grouped { data, origin, graph })

@@ -3,7 +3,7 @@
 use fedweave::loss::LossSpec;
 use fedweave::penalty::Penalty;
 use fedweave::{Matrix, Problem};
-use fedweave_io::{Coordinates, Encoding, Feature, Input, NodeColumn, TargetKind};
+use fedweave_io::{Coordinates, Encoding, Feature, Input, NodeColumn, TargetKind, TimeColumn, TimeScale};
 use fedweave_run::request::{FitRequest, Settings};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -15,6 +15,8 @@ use crate::settings::settings_of;
 
 /// The column in which the losses of nodes arrive.
 const LOSS_COLUMN: &str = "loss";
+/// The column of the times of rows.
+const TIME_COLUMN: &str = "time";
 
 /// A request.
 #[derive(FromPyObject)]
@@ -30,6 +32,8 @@ pub struct Task<'py> {
     losses: Option<Vec<Option<String>>>,
     /// The group of every row.
     groups: Option<PyReadonlyArray1<'py, u32>>,
+    /// When every row was observed; differences are lengths of time.
+    times: Option<PyReadonlyArray1<'py, f64>>,
     penalty_matrix: Option<PyReadonlyArray2<'py, f64>>,
     settings: Bound<'py, PyDict>,
     /// Zero: all cores.
@@ -59,7 +63,8 @@ impl Task<'_> {
 
     /// Copies the rows, once; also tells where each row stood.
     pub fn input(&self, py: Python<'_>) -> PyResult<(Input, Vec<usize>)> {
-        let Grouped { data, origin, graph } = self.rows.grouped(py)?;
+        let times = self.times.as_ref().map(|times| times.as_array().to_vec());
+        let Grouped { data, origin, graph } = self.rows.grouped(py, times.as_deref())?;
         let number = |column: &String| Feature::Number { column: column.clone(), mean: None };
         let encoding = Encoding {
             node: "node".into(),
@@ -68,7 +73,7 @@ impl Task<'_> {
             features: self.features.iter().map(number).collect(),
             intercept: self.rows.intercept,
             classes: self.classes.clone(),
-            time: None,
+            time: times.is_some().then(|| TimeColumn { column: TIME_COLUMN.into(), scale: TimeScale::Number }),
         };
         let coordinates = self.positions.as_ref().map(|at| Coordinates {
             names: at.columns.clone(),
@@ -81,6 +86,7 @@ impl Task<'_> {
             let groups = groups.as_array();
             origin.iter().map(|&row| groups[row]).collect()
         });
+        input.times = times.map(|times| origin.iter().map(|&row| times[row]).collect());
         let column = |values: &Vec<_>| NodeColumn { name: LOSS_COLUMN.into(), values: values.clone() };
         input.per_node.extend(self.losses.as_ref().map(column));
         Ok((input, origin))

@@ -34,6 +34,8 @@ struct Seen {
     tolerance: f64,
     deadline: Option<Instant>,
     record: Option<Record>,
+    /// Of pieces alike: which, how many are done, and of how many.
+    pieces: Option<(String, usize, usize)>,
 }
 
 /// What the calling thread is woken up for.
@@ -76,7 +78,7 @@ impl Observer for Line {
         let limit = stage.seconds_max.and_then(|s| Duration::try_from_secs_f64(s).ok());
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let stages = seen.stages + 1;
-        *seen = Seen { stages, what: stage.what, tolerance: stage.tolerance, deadline, record: None };
+        *seen = Seen { stages, what: stage.what, tolerance: stage.tolerance, deadline, ..Seen::default() };
     }
 
     fn see(&self, record: &Record) -> Watch {
@@ -89,6 +91,10 @@ impl Observer for Line {
             true => Watch::Stop(Status::TimeLimit),
             false => Watch::Continue,
         }
+    }
+
+    fn advance(&self, what: &str, done: usize, total: usize) {
+        self.seen().pieces = Some((what.to_owned(), done, total));
     }
 
     fn interrupted(&self) -> bool {
@@ -118,7 +124,8 @@ impl<T, E> Done<Result<T, E>> {
 }
 
 /// Does the work on `threads` threads (all cores if zero) with the interpreter free.
-/// `progress(stage, iteration, objective, error, what, tolerance)` is called now and then.
+/// `progress(stage, iteration, objective, error, what, tolerance)` is called now and then, or `progress.advance(what, done, total)`
+/// where the work is of several pieces alike.
 pub fn work<T: Send>(
     py: Python<'_>,
     threads: usize,
@@ -180,7 +187,11 @@ fn attend(line: &Line, events: &Receiver<Event>, progress: Option<&Py<PyAny>>) -
 fn look_up(py: Python<'_>, line: &Line, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     let Some(call) = progress else { return Ok(()) };
-    let Seen { stages, what, tolerance, record, .. } = line.seen().clone();
+    let Seen { stages, what, tolerance, record, pieces, .. } = line.seen().clone();
+    if let Some(pieces) = pieces {
+        call.call_method1(py, "advance", pieces)?;
+        return Ok(());
+    }
     if let Some(record) = record {
         let scale = record.objective.abs().max(1.0);
         let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);

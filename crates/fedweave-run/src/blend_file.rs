@@ -158,8 +158,8 @@ impl BlendFile {
         }
     }
 
-    /// Refuses a file that predictions could go wrong with.
-    pub(crate) fn check(&self, features: usize) -> Result<Family> {
+    /// Refuses a file that predictions could go wrong with; `features` counts the intercept.
+    pub fn check(&self, features: usize) -> Result<Family> {
         let n = self.nodes.len();
         require!(self.version == VERSION, "{BLEND}: version {} is not {VERSION}; fit again", self.version);
         let leaves = |member: &Member| member.leaves.as_ref().is_none_or(|l| l.dim > 0 && l.w.len() == n * l.dim);
@@ -178,7 +178,7 @@ impl BlendFile {
     }
 
     /// Ready to predict.
-    pub(crate) fn predictor(self) -> Result<BlendPredictor> {
+    pub fn predictor(self) -> Result<BlendPredictor> {
         let Some(cost) = Cost::of(self.family()?) else {
             refuse!("{BLEND}: the loss `{}` predicts no numbers; fit again", self.loss)
         };
@@ -190,7 +190,7 @@ impl BlendFile {
 }
 
 /// Rows with labels, as read.
-pub(crate) struct Labelled {
+pub struct Labelled {
     /// Nodes.
     pub node: Vec<usize>,
     /// Features.
@@ -202,7 +202,7 @@ pub(crate) struct Labelled {
 }
 
 /// Predictors that are ready.
-pub(crate) struct BlendPredictor {
+pub struct BlendPredictor {
     file: BlendFile,
     cost: Cost,
     shocks: Vec<Option<Observed>>,
@@ -210,12 +210,12 @@ pub(crate) struct BlendPredictor {
 
 impl BlendPredictor {
     /// Names of the nodes.
-    pub(crate) fn nodes(&self) -> &[String] {
+    pub fn nodes(&self) -> &[String] {
         &self.file.nodes
     }
 
     /// Predicts what nodes share at a time from these rows, too.
-    pub(crate) fn observe(&mut self, rows: &Labelled) -> Result<()> {
+    pub fn observe(&mut self, rows: &Labelled) -> Result<()> {
         let geometry = self.file.place.geometry();
         let observe = |member: &Member| member.observe(Some(&self.residuals(member, rows)), &geometry.get());
         self.shocks = self.file.members.iter().map(observe).collect::<fedweave::Result<_>>()?;
@@ -223,7 +223,7 @@ impl BlendPredictor {
     }
 
     /// What is predicted for a row of a node.
-    pub(crate) fn predict(&self, node: usize, x: &[f64], time: Option<f64>) -> f64 {
+    pub fn predict(&self, node: usize, x: &[f64], time: Option<f64>) -> f64 {
         let (scaled, described) = self.prepared(node, x);
         let of = |(member, shocks): (&Member, &Option<Observed>)| {
             let base = self.cost.respond(member.score(node, &scaled, &described));

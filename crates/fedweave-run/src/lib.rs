@@ -8,7 +8,7 @@
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
 pub mod ask;
-mod blend_file;
+pub mod blend_file;
 pub mod calibration;
 pub mod checks;
 pub mod compare;

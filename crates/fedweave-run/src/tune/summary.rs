@@ -110,7 +110,11 @@ impl TuneResult {
     /// The command that fits the winners again.
     pub(super) fn command(&self) -> String {
         let words = self.request.naming.command.replace(" --tune", "");
-        format!("{words} --recipe '{}'", self.recipe())
+        match words.is_empty() {
+            // Of rows in memory: an argument.
+            true => format!("recipe='{}'", self.recipe()),
+            false => format!("{words} --recipe '{}'", self.recipe()),
+        }
     }
 
     /// Why the winners won.

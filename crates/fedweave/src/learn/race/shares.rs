@@ -22,12 +22,15 @@ pub fn finish(
 ) -> Result<Race> {
     entries.retain(|entry| entry.error().is_finite());
     entries.sort_by(|a, b| a.error().total_cmp(&b.error()));
+    if let Some(name) = recipe.and_then(|recipe| absent(&entries, recipe)) {
+        return Err(Error::UnknownName { name });
+    }
     let Some(best) = entries.first() else {
         return Err(Error::Method { method: "race", needs: "at least one candidate that can be fitted" });
     };
     let weight = rows.node_weights(&best.out_of_fold);
     let shares = match recipe {
-        Some(recipe) => given_shares(&entries, recipe)?,
+        Some(recipe) => given_shares(&entries, recipe),
         None => believed(rows, &entries, best_shares(rows, &entries, &weight), &weight),
     };
     entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
@@ -36,15 +39,17 @@ pub fn finish(
     Ok(Race { out_of_fold, errors, entries, failed, stopped })
 }
 
+/// A part of a recipe that did not run.
+fn absent(entries: &[Entry], recipe: &[(String, f64)]) -> Option<String> {
+    let ran = |name: &String| entries.iter().any(|entry| entry.member.name == *name);
+    recipe.iter().map(|(name, _)| name).find(|name| !ran(name)).cloned()
+}
+
 /// Shares that somebody named.
-fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Result<Vec<f64>> {
+fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Vec<f64> {
     let total: f64 = recipe.iter().map(|(_, share)| share).sum();
-    let absent = |(name, _): &&(String, f64)| !entries.iter().any(|entry| entry.member.name == *name);
-    if let Some((name, _)) = recipe.iter().find(absent) {
-        return Err(Error::UnknownName { name: name.clone() });
-    }
     let share = |entry: &Entry| recipe.iter().find(|(name, _)| *name == entry.member.name).map_or(0.0, |part| part.1);
-    Ok(entries.iter().map(|entry| share(entry) / total).collect())
+    entries.iter().map(|entry| share(entry) / total).collect()
 }
 
 /// The best shares without small ones.
