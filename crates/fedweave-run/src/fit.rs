@@ -34,7 +34,6 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub(crate) use calibrate::held_out_calibration;
-pub(crate) use learnt::Chosen;
 pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
 pub(crate) use private::silent;

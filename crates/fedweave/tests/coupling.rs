@@ -355,7 +355,7 @@ fn an_average_is_nearly_as_good_as_its_best_member() {
 fn one_class_at_some_nodes_is_no_obstacle() {
     let (graph, data) = on_a_grid(6, 11, |i| 2 + i % 5);
     let node: Vec<usize> = (0..data.nodes()).flat_map(|i| data.rows(i).map(move |_| i)).collect();
-    let label = |r: usize| if node[r] < 9 || (r * 7) % 3 == 0 { 1.0 } else { 0.0 };
+    let label = |r: usize| if node[r] < 9 || (r * 7).is_multiple_of(3) { 1.0 } else { 0.0 };
     let rows = Cell::new(0);
     let data = data.map_labels(|_| label(rows.replace(rows.get() + 1)));
     let options = CouplingOptions { family: fedweave::loss::Family::Logistic, ..Default::default() };

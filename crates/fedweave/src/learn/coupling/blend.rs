@@ -107,7 +107,7 @@ fn graph_test(
 ) -> Option<GraphTest> {
     let alike = |c: &&Candidate| c.noise.is_none() && c.fit.structure == of.coupling.structure;
     // Of both fits of a structure the last one has the graph, if that is more likely.
-    let fit = &candidates.iter().filter(alike).next_back()?.fit;
+    let fit = &candidates.iter().rfind(alike)?.fit;
     Some(GraphTest::of(&prepared.task(options.likelihood, options.prior), fit))
 }
 

@@ -145,7 +145,7 @@ impl Index {
                 best.offer(relevance(r), self.order[r as usize]);
                 true
             };
-            self.walk(&self.by_time, at.time, 2 * count, &new, offer);
+            self.walk(&self.by_time, at.time, 2 * count, new, offer);
         }
         let found = best.heap.into_sorted_vec();
         found.into_iter().map(|Reverse(candidate)| self.by_time[candidate.order as usize]).collect()

@@ -38,7 +38,7 @@ pub enum Turn {
 
 /// Why the path stops before its end.
 enum Halt {
-    Open(Question),
+    Open(Box<Question>),
     Failed,
 }
 
@@ -73,7 +73,7 @@ impl Learner {
     pub fn turn(&mut self) -> Turn {
         match self.walk() {
             Ok(learnt) => Turn::Learnt(Box::new(learnt)),
-            Err(Halt::Open(question)) => Turn::Ask(question),
+            Err(Halt::Open(question)) => Turn::Ask(*question),
             Err(Halt::Failed) => Turn::Failed,
         }
     }

@@ -49,9 +49,9 @@ impl<'a> Replay<'a> {
     }
 
     /// The question that is open, if one is; else how many were answered.
-    pub fn end(self, dim: usize) -> Result<usize, Question> {
+    pub fn end(self, dim: usize) -> Result<usize, Box<Question>> {
         match self.wanted.into_inner() {
-            Some(ask) => Err(Question { dim, ask }),
+            Some(ask) => Err(Box::new(Question { dim, ask })),
             None => Ok(self.next.get()),
         }
     }
