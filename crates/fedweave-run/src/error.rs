@@ -98,7 +98,12 @@ macro_rules! refuse {
 
 /// Refuses the request unless the condition holds.
 macro_rules! require {
-    ($condition:expr, $($words:tt)*) => { if !$condition { $crate::error::refuse!($($words)*) } };
+    ($condition:expr, $($words:tt)*) => {
+        let holds: bool = $condition;
+        if !holds {
+            $crate::error::refuse!($($words)*)
+        }
+    };
 }
 
 pub(crate) use {refuse, require};

@@ -92,7 +92,7 @@ mod tests {
             let penalty = || named(if squared { "squared" } else { "norm2" }).unwrap();
             let mut largest = 0.0f64;
             for angle in 0..12 {
-                let (sin, cos) = (f64::from(angle) * 0.5236).sin_cos();
+                let (sin, cos) = (f64::from(angle) * std::f64::consts::FRAC_PI_6).sin_cos();
                 let (a, b) =
                     (models(([cos, sin], 1.0), penalty(), ridge), models(([cos, sin], -1.0), penalty(), ridge));
                 let moved = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
