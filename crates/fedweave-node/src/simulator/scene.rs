@@ -1,10 +1,12 @@
 //! A network cut into parts, and what it must answer: computed by the solver on one machine, round by round.
 
-use fedweave::Matrix;
+use std::sync::Arc;
+
 use fedweave::graph::partition::Partition;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::solve::PrimalDual;
 use fedweave::synthetic::{self, Options};
+use fedweave::{Matrix, Problem};
 
 use super::predictions::trace_predictions;
 use crate::error::Result;
@@ -68,7 +70,19 @@ impl Scene {
     /// A network cut as told.
     pub fn of(network: Network, part_of: &[usize], parts: usize) -> Result<Self> {
         let plans = network.plans(part_of, parts)?;
-        let (routes, boundary) = wiring(&network, &plans);
+        let learnt = match network.hub {
+            Some(Hub::Learnt) => Some(network.learn(part_of)?),
+            _ => None,
+        };
+        let (routes, boundary) = match &learnt {
+            // Edges that do not take part carry no rows.
+            Some((coupling, _)) => {
+                let coupling = Arc::new(coupling.clone());
+                let coupled = plans.iter().map(|plan| plan.clone().with_coupling(coupling.clone()));
+                wiring(&network, &coupled.collect::<Result<Vec<_>>>()?)
+            }
+            None => wiring(&network, &plans),
+        };
         let rounds = match network.tolerance {
             None => network.rounds_max,
             Some(_) => {
@@ -77,7 +91,7 @@ impl Scene {
                 outcomes.iter().map(|o| o.round).max().unwrap_or(network.rounds_max)
             }
         };
-        let (over, models) = trace(&network, part_of, rounds)?;
+        let (over, models) = trace(&network, learnt.map(|(_, problem)| problem), rounds)?;
         Ok(Scene { network, plans, routes, boundary, over, models, rounds, trusting: false })
     }
 
@@ -122,7 +136,7 @@ fn wiring(network: &Network, plans: &[Plan]) -> Wiring {
         (other, back as u32)
     };
     let rows = |plan: &Plan, peer: usize| {
-        let to_peer = plan.edges.iter().filter(|e| e.peer.is_some_and(|p| p.0 as usize == peer));
+        let to_peer = plan.edges.iter().filter(|e| plan.takes_part(e) && e.peer.is_some_and(|p| p.0 as usize == peer));
         let mut nodes: Vec<usize> = to_peer.filter_map(|e| network.names.binary_search(&e.node).ok()).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -133,14 +147,15 @@ fn wiring(network: &Network, plans: &[Plan]) -> Wiring {
     (routes, boundary)
 }
 
-/// The rows of every round and the models at the end, on one machine.
-fn trace(network: &Network, part_of: &[usize], rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
+/// The rows of every round and the models at the end, on one machine: of a problem whose coupling was learnt, or of the
+/// network's.
+fn trace(network: &Network, learnt: Option<Problem>, rounds: u64) -> Result<(Vec<Matrix>, Matrix)> {
     if let (Some(models), MethodSpec::FedRelaxPredictions { both, plain }) = (&network.models, network.method) {
         return trace_predictions(network, models, both, plain, rounds);
     }
-    let problem = match network.hub {
-        Some(Hub::Learnt) => network.learn(part_of)?.1,
-        _ => network.problem()?,
+    let problem = match learnt {
+        Some(problem) => problem,
+        None => network.problem()?,
     };
     let (n, d, edges) = (problem.nodes(), problem.dim(), problem.graph().edges());
     let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else {
