@@ -137,7 +137,9 @@ mod tests {
             let shares = judged.shares(&predictors);
             let best = judged.cost(&mixed(&predictors, &shares, rows));
             assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && shares.iter().all(|s| *s >= 0.0));
-            for (from, to) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))).filter(|(a, _)| shares[*a] > 1e-3) {
+            for (from, to) in
+                (0..4).flat_map(|a| (0..4).map(move |b| (a, b))).filter(|(a, b)| a != b && shares[*a] > 1e-3)
+            {
                 let mut other = shares.clone();
                 (other[from], other[to]) = (other[from] - 1e-3, other[to] + 1e-3);
                 assert!(judged.cost(&mixed(&predictors, &other, rows)) >= best * (1.0 - 1e-6), "{cost:?} {shares:?}");
