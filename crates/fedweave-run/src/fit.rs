@@ -36,6 +36,8 @@ use crate::watch::{Observer, Stage, time_left};
 pub(crate) use calibrate::held_out_calibration;
 pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
+pub(crate) use learnt::described;
+#[cfg(feature = "federation")]
 pub(crate) use private::silent;
 pub use private::{PrivateRows, Protection};
 pub use report::report_of;

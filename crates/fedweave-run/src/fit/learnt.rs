@@ -4,7 +4,7 @@ mod words;
 
 use fedweave::Dataset;
 use fedweave::graph::{Graph, cut};
-use fedweave::learn::coupling::shared::learn_in_parts;
+use fedweave::learn::coupling::shared::{SharedCoupling, learn_in_parts};
 use fedweave::learn::coupling::{Blend, CouplingOptions, Fold, Interval, Posterior, blend, rho_interval};
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::{Matrix, axpy};
@@ -23,7 +23,6 @@ use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::request::FitRequest;
 use crate::request::coupling::StructureChoice;
 use crate::training::TrainingRows;
-use crate::up::coupling::described;
 use crate::watch::{Observer, Stage};
 
 /// Folds that structures are weighed by.
@@ -130,6 +129,15 @@ fn solve_members(
         total.seconds += found.seconds;
     }
     Ok((problem, total))
+}
+
+/// How the structure was chosen, in words.
+const CHOSEN_BY_PARTS: &str = "the likelihood of all parts, without the edges between them";
+
+/// What parts have learnt, for the summary.
+pub(crate) fn described(learnt: SharedCoupling, input: &Input, training: &TrainingRows) -> Result<LearntCoupling> {
+    let SharedCoupling { coupling, p_value, .. } = learnt;
+    LearntCoupling::new(Blend::of(coupling), p_value, CHOSEN_BY_PARTS, input, training)
 }
 
 /// How models learnt without the held-out rows do on them.

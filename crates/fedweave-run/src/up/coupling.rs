@@ -1,7 +1,5 @@
 //! A federation whose parts learn the coupling before they solve.
 
-use fedweave::learn::coupling::Blend;
-use fedweave::learn::coupling::shared::SharedCoupling;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::{Graph, Matrix};
 use fedweave_io::Input;
@@ -10,12 +8,9 @@ use fedweave_node::{Hub, MethodSpec, Network, PenaltyKind, hub_name, joined_to_a
 
 use super::patience;
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{FitResult, LearntCoupling, Solved, finish};
+use crate::fit::{FitResult, Solved, described, finish};
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
 use crate::training::TrainingRows;
-
-/// How the structure was chosen, in words.
-const CHOSEN_BY: &str = "the likelihood of all parts, without the edges between them";
 
 /// The network with a common mean, of which nothing but the graph is given. Rows are as they came: the parts scale them.
 pub(super) fn network(request: &UpRequest, input: &Input, loss: &LossSpec, launch: &LaunchChoice) -> Result<Network> {
@@ -63,12 +58,6 @@ pub(super) fn result(
     let solved = Solved { solution, traffic: Some(traffic), seconds };
     let result = finish(request.fit, input, loss, problem, training, solved);
     Ok(FitResult { learnt: Some(described), ..result })
-}
-
-/// What parts have learnt, for the summary.
-pub(crate) fn described(learnt: SharedCoupling, input: &Input, training: &TrainingRows) -> Result<LearntCoupling> {
-    let SharedCoupling { coupling, p_value, .. } = learnt;
-    LearntCoupling::new(Blend::of(coupling), p_value, CHOSEN_BY, input, training)
 }
 
 /// The flows on those edges that take part: where the graph explains nothing, only those to the common mean do.
