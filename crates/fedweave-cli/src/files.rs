@@ -18,8 +18,14 @@ use crate::{Exit, say};
 pub struct PredictArgs {
     /// Run directory of `fedweave fit --out`
     run: PathBuf,
-    /// Table with the columns the models were fitted with (the target may be absent)
+    /// Table with the columns the models were fitted with; - is standard input. Where it has the target, predictions are judged
     rows: PathBuf,
+    /// Column that names the node of a row [default: the one of the fit]
+    #[arg(long, value_name = "COLUMN")]
+    node: Option<String>,
+    /// Leave out rows of nodes, and with categories, that the models do not know
+    #[arg(long)]
+    skip_unknown: bool,
     /// Also the interval (of classes: the set) that holds the label of a row with this probability, e.g. 0.9
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     interval: Option<f64>,
@@ -33,6 +39,11 @@ pub struct PredictArgs {
 
 pub fn predict(args: &PredictArgs) -> Result<Exit> {
     let predictor = Predictor::open(&args.run)?;
+    let predictor = match &args.node {
+        Some(column) => predictor.with_node_column(column),
+        None => predictor,
+    };
+    let predictor = if args.skip_unknown { predictor.skipping_unknown() } else { predictor };
     let predictor = match args.interval {
         Some(level) => predictor.with_interval(level)?,
         None => predictor,
@@ -41,7 +52,9 @@ pub fn predict(args: &PredictArgs) -> Result<Exit> {
         Some(rows) => predictor.with_observed(rows)?,
         None => predictor,
     };
-    let text = predictor.predict_file(&args.rows)?.to_csv();
+    let predictions = predictor.predict_file(&args.rows)?;
+    let text = predictions.to_csv();
+    predictions.notes.iter().for_each(|note| eprintln!("note: {note}"));
     match &args.out {
         Some(path) => write(path, &text)?,
         None => std::io::stdout().write_all(text.as_bytes())?,

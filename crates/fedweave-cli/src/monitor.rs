@@ -22,6 +22,9 @@ pub struct MonitorArgs {
     run: PathBuf,
     /// Table with the columns the models were fitted with, and the target
     rows: PathBuf,
+    /// Column that names the node of a row [default: the one of the fit]
+    #[arg(long, value_name = "COLUMN")]
+    node: Option<String>,
     /// Level of the intervals that are checked
     #[arg(long, value_name = "LEVEL", default_value_t = 0.9, allow_hyphen_values = true)]
     level: f64,
@@ -42,7 +45,7 @@ pub struct MonitorArgs {
 pub fn run(args: &MonitorArgs) -> Result<Exit> {
     let request = MonitorRequest { level: args.level, fdr: args.fdr };
     let writer = args.out.as_deref().map(|out| create_at(out, args.overwrite)).transpose()?;
-    let found = monitor(&args.run, &args.rows, request)?;
+    let found = monitor(&args.run, &args.rows, args.node.as_deref(), request)?;
     if let Some(writer) = writer {
         write(&found, writer)?;
     }

@@ -1,7 +1,11 @@
-//! Edge lists: a table (`source,target,weight`), GraphML, or an adjacency list. All three feed the same checks.
+//! Edges: a table (`source,target,weight`), GraphML, GML, a list as networkx writes it, or an adjacency list. All feed the same
+//! checks.
 
 mod adjacency;
+mod edgelist;
+mod gml;
 mod graphml;
+mod matching;
 mod tabular;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +16,8 @@ use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
 use crate::table::Interner;
 
+pub use matching::Matching;
+
 /// The edges of a file. Node ids are the strings of the file.
 #[derive(Debug)]
 pub struct EdgeList {
@@ -19,6 +25,7 @@ pub struct EdgeList {
     at: fn(u64) -> At,
     ids: Vec<String>,
     edges: Vec<Edge>,
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +37,12 @@ struct Edge {
 }
 
 impl EdgeList {
-    /// Reads a file: `.graphml` and `.adj`/`.adjlist` by their names, anything else as a table.
+    /// Reads a file: `.graphml`, `.gml`, `.edgelist` and `.adj`/`.adjlist` by their names, anything else as a table.
     pub fn read(path: &Path) -> Result<Self, IoError> {
         match extension(path).as_str() {
             "graphml" => graphml::read(path),
+            "gml" => gml::read(path),
+            "edgelist" => edgelist::read(path),
             "adj" | "adjlist" => adjacency::read(path),
             _ => tabular::read(path),
         }
@@ -42,6 +51,25 @@ impl EdgeList {
     /// Every node id the file names, with or without an edge.
     pub fn ids(&self) -> &[String] {
         &self.ids
+    }
+
+    /// How the file was read, where that is not plain.
+    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        self.notes.iter().map(|note| format!("{}: {note}", self.path.display()))
+    }
+
+    /// Refuses edges between nodes none of which has rows; otherwise how many have.
+    pub(crate) fn matching(&self, rows: &[String]) -> Result<Matching, IoError> {
+        let matching = Matching::of(&self.ids, rows);
+        match matching.shared {
+            0 => Err(Place::file(&self.path).fault(Fault::NoSharedNodes(matching))),
+            _ => Ok(matching),
+        }
+    }
+
+    /// What `matching` has to say, with the name of the file.
+    pub(crate) fn doubt(&self, matching: &Matching) -> Option<String> {
+        matching.is_doubtful().then(|| format!("{}: {matching}", self.path.display()))
     }
 
     /// The graph on `names`, which must be in byte order and hold every id of the file.
@@ -81,11 +109,12 @@ struct Builder {
     at: fn(u64) -> At,
     ids: Interner,
     edges: Vec<Edge>,
+    notes: Vec<String>,
 }
 
 impl Builder {
     fn new(path: &Path, at: fn(u64) -> At) -> Self {
-        Builder { path: path.to_path_buf(), at, ids: Interner::default(), edges: Vec::new() }
+        Builder { path: path.to_path_buf(), at, ids: Interner::default(), edges: Vec::new(), notes: Vec::new() }
     }
 
     fn node(&mut self, line: u64, id: &str) -> Result<u32, IoError> {
@@ -112,7 +141,7 @@ impl Builder {
     }
 
     fn finish(self) -> EdgeList {
-        EdgeList { path: self.path, at: self.at, ids: self.ids.into_levels(), edges: self.edges }
+        EdgeList { path: self.path, at: self.at, ids: self.ids.into_levels(), edges: self.edges, notes: self.notes }
     }
 }
 

@@ -41,9 +41,6 @@ pub enum Fault {
     /// A column without a name.
     #[error("column {position} has no name; name it in the header (or remove a trailing comma)")]
     UnnamedColumn { position: usize },
-    /// Columns separated by something else.
-    #[error("the columns are separated by {found}; save the file with commas, or with tabs as .tsv")]
-    Delimiter { found: &'static str },
     /// A file that is not the Parquet it claims to be.
     #[error("not readable as Parquet: {message}; write it again, uncompressed or with snappy compression")]
     Parquet { message: String },
@@ -53,6 +50,10 @@ pub enum Fault {
     /// A file that is not the GraphML it claims to be.
     #[error("not readable as GraphML: {message}; check the file with an XML tool")]
     GraphMl { message: String },
+
+    /// A file that is not the GML it claims to be.
+    #[error("not readable as GML: {message}; write it again, e.g. with networkx.write_gml")]
+    Gml { message: String },
 
     /// A file that is not the idx array it should be.
     #[error("not readable as idx: {message}; fetch the file again")]
@@ -74,6 +75,9 @@ pub enum Fault {
         "column {column}: {value:?} is not a number; correct it, or, if it is the class to predict, use --loss multinomial, or 0 and 1"
     )]
     NotNumber { column: String, value: String },
+    /// A loss of two classes with another number of them.
+    #[error("column {column} has {} classes ({}), the loss needs two; use --loss multinomial", found.len(), found.iter().take(5).cloned().collect::<Vec<_>>().join(", "))]
+    NotTwoClasses { column: String, found: Vec<String> },
     /// A column that does not exist.
     #[error("no column {name:?}{}; the columns are {}", did_you_mean(suggestion), available.join(", "))]
     UnknownColumn { name: String, suggestion: Option<String>, available: Vec<String> },
@@ -115,8 +119,14 @@ pub enum Fault {
     #[error("no edges in this file; check its format, or leave out --edges for a graph without edges")]
     NoEdges,
     /// An edge table whose columns cannot be told.
-    #[error("edges need a header with source,target (or from,to) and optionally weight; found {}", found.join(","))]
+    #[error("edges need a header with source,target (or from,to or i,j or u,v) and optionally weight; found {}", found.join(","))]
     EdgeHeader { found: Vec<String> },
+    /// A line of an edge list that does not name two nodes.
+    #[error("expected two nodes and perhaps a weight, separated by blanks; found {found:?}")]
+    EdgeLine { found: String },
+    /// Edges between nodes none of which has rows.
+    #[error("{0}; write the names alike in both files")]
+    NoSharedNodes(crate::edges::Matching),
     /// An edge from a node to itself.
     #[error("{node:?} is joined with itself; remove this edge")]
     SelfLoop { node: String },
@@ -152,6 +162,11 @@ pub enum Fault {
     /// Great-circle distance of something that is no latitude and longitude.
     #[error("great-circle distance needs two columns, latitude and longitude; found {found}; use --metric euclidean")]
     NotGeographic { found: String },
+    /// Columns that may be latitude and longitude, or not.
+    #[error(
+        "are {found} latitude and longitude in degrees? Then give --metric great-circle, else --metric euclidean"
+    )]
+    WhichMetric { found: String },
     /// An angle that is not on the globe.
     #[error("node {node:?}: {what} {value} is outside +-{limit} degrees; correct it or use --metric euclidean")]
     OffGlobe { node: String, what: &'static str, value: f64, limit: f64 },

@@ -6,6 +6,7 @@ mod levels;
 mod missing;
 mod neighbours;
 mod nodes;
+mod reading;
 mod roles;
 mod rows;
 mod spec;
@@ -17,7 +18,7 @@ use fedweave::{Dataset, Graph};
 
 pub use attributes::{Coordinates, NodeColumn};
 pub use encoding::{Encoding, Feature};
-pub use rows::{Rows, Unlabelled, load_rows, load_unlabelled};
+pub use rows::{Rows, Skipped, Unlabelled, load_known_rows, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
 pub use times::{TimeColumn, TimeScale};
 
@@ -73,6 +74,8 @@ pub struct Notices {
     pub rows_dropped: usize,
     /// Missing features replaced by the mean of their column.
     pub cells_filled: usize,
+    /// How the files were read, where that is not plain.
+    pub reading: Vec<String>,
 }
 
 /// Reads all files of a request.
@@ -85,6 +88,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let kept = missing::keep(spec, &table, &roles)?;
     let encoding = Encoding::learn(spec, &table, &roles, &kept.rows)?;
 
+    let matching = edges.as_ref().map(|edges| edges.matching(&table.text(roles.node).levels)).transpose()?;
     let nodes = NodeSet::union(table.text(roles.node), edges.as_ref(), info.as_ref());
     let node_of_row = nodes.of_rows(table.text(roles.node));
     let order = rows::by_node_and_time(&table, &roles, &node_of_row, kept.rows);
@@ -94,8 +98,12 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let coordinates = from.coordinates()?;
     let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
     let per_node = from.per_node()?;
-    let notices =
-        Notices { rows_dropped: kept.dropped, cells_filled: kept.filled, ..isolated(&nodes.names, &graph, &data) };
+    let notices = Notices {
+        rows_dropped: kept.dropped,
+        cells_filled: kept.filled,
+        reading: reading::notes(spec, &table, edges.as_ref().zip(matching.as_ref()), &encoding, coordinates.as_ref()),
+        ..isolated(&nodes.names, &graph, &data)
+    };
     Ok(Input {
         features: encoding.names(),
         lines: order.iter().map(|&row| table.lines()[row]).collect(),

@@ -38,6 +38,7 @@ pub struct Table {
     columns: Vec<Column>,
     lines: Vec<u64>,
     at: fn(u64) -> At,
+    notes: Vec<String>,
 }
 
 impl Table {
@@ -77,6 +78,11 @@ impl Table {
     /// Where row `row` (counted from 0) stands.
     pub fn place(&self, row: usize) -> Place {
         Place { path: self.path.clone(), at: (self.at)(self.lines[row]) }
+    }
+
+    /// How the file was read, where that is not plain.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// How this file counts: by lines or by rows.

@@ -69,6 +69,7 @@ impl Task<'_> {
         let encoding = Encoding {
             node: "node".into(),
             target: None,
+            binary: None,
             target_kind: if self.classes.is_empty() { TargetKind::Number } else { TargetKind::Class },
             features: self.features.iter().map(number).collect(),
             intercept: self.rows.intercept,

@@ -7,7 +7,7 @@ use fedweave_report as report;
 use fedweave_report::Report;
 
 use crate::request::Naming;
-use crate::wording::version;
+use crate::wording::{ordinal, version};
 
 /// Reports draw at most this many nodes; larger networks are sampled evenly.
 const NODES_DRAWN: usize = 4000;
@@ -39,7 +39,7 @@ pub(crate) fn draw(
     let n = input.names.len();
     let step = drawing_step(n);
     if step > 1 {
-        report.notices.push(format!("the picture and the table show every {step}th of the {n} nodes"));
+        report.notices.push(format!("the picture and the table show every {} of the {n} nodes", ordinal(step)));
     }
     let coordinates = input.coordinates.as_ref();
     report.coordinates = match coordinates.map(|c| (c.geographic, c.values.cols())) {

@@ -94,12 +94,16 @@ impl Monitored {
     }
 }
 
-/// Compares the rows of a file with the calibration of a run.
-pub fn monitor(run: &Path, rows: &Path, request: MonitorRequest) -> Result<Monitored> {
+/// Compares the rows of a file, whose nodes stand in the column `node` if it is not that of the fit, with the calibration of a run.
+pub fn monitor(run: &Path, rows: &Path, node: Option<&str>, request: MonitorRequest) -> Result<Monitored> {
     let (level, fdr) = (request.level, request.fdr);
     require!(level > 0.0 && level < 1.0, "--level {level}: must be between 0 and 1, e.g. 0.9");
     require!(fdr > 0.0 && fdr < 1.0, "--fdr {fdr}: must be between 0 and 1, e.g. 0.1");
     let predictor = Predictor::open(run)?;
+    let predictor = match node {
+        Some(column) => predictor.with_node_column(column),
+        None => predictor,
+    };
     let missing = || {
         let shown = run.display();
         Error::request(format!(

@@ -1,8 +1,9 @@
 //! From the models of a run to predictions: how rows are read, and what scores mean.
 
 mod cells;
+mod scores;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use fedweave::learn::conformal::Score;
@@ -10,7 +11,7 @@ use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_rows,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_known_rows, load_rows,
     read_json, read_parameters,
 };
 use rayon::prelude::*;
@@ -28,12 +29,15 @@ const MIXED: &str = "mixed";
 
 /// How rows are read for models with parameters, and what their scores mean.
 pub fn encoding_of(loss: &LossSpec, input: &Input) -> RunEncoding {
-    RunEncoding { loss: loss_name(loss), labels: class_labels(&input.data), encoding: input.encoding.clone() }
+    RunEncoding { loss: loss_name(loss), labels: class_labels(input), encoding: input.encoding.clone() }
 }
 
 /// How the two classes of a two-class loss were written.
-pub(crate) fn class_labels(data: &Dataset) -> [String; 2] {
-    let negative = if data.y().contains(&-1.0) { "-1" } else { "0" };
+pub(crate) fn class_labels(input: &Input) -> [String; 2] {
+    if let Some(words) = &input.encoding.binary {
+        return words.clone();
+    }
+    let negative = if input.data.y().contains(&-1.0) { "-1" } else { "0" };
     [negative.into(), "1".into()]
 }
 
@@ -60,6 +64,7 @@ pub struct Predictor {
     models: Models,
     doubts: Doubts,
     interval: Option<Intervals>,
+    skips: bool,
     shown: String,
 }
 
@@ -93,6 +98,8 @@ pub struct Predictions {
     pub header: Vec<String>,
     /// One line for each row that was read.
     pub rows: Vec<Vec<String>>,
+    /// Rows that were left out, and how good the predictions are where labels are known, in words.
+    pub notes: Vec<String>,
 }
 
 impl Predictor {
@@ -114,7 +121,7 @@ impl Predictor {
             Models::AnyClass(_) | Models::Blend(..) => None,
         };
         let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
-        Ok(Predictor { scores, models, doubts, interval: None, shown })
+        Ok(Predictor { scores, models, doubts, interval: None, skips: false, shown })
     }
 
     /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
@@ -122,6 +129,18 @@ impl Predictor {
     pub fn with_interval(mut self, level: f64) -> Result<Predictor> {
         self.interval = Some(self.doubts.intervals(level, &self.shown)?);
         Ok(self)
+    }
+
+    /// Leaves out rows of nodes, and with categories, that the models do not know.
+    pub fn skipping_unknown(mut self) -> Predictor {
+        self.skips = true;
+        self
+    }
+
+    /// Takes the ids of nodes from another column than the one that the models were fitted with.
+    pub fn with_node_column(mut self, column: &str) -> Predictor {
+        self.scores.encoding.node = column.to_owned();
+        self
     }
 
     /// Also looks at rows with labels that were seen since the fit, for what nodes share at a time.
@@ -143,24 +162,33 @@ impl Predictor {
 
     /// Predicts the rows of a file.
     pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
-        // The target is not needed, whatever stands there.
-        let rows = self.read_rows(path, false)?;
+        let (rows, mut notes) = self.rows_to_predict(path)?;
         let places = self.places(&rows, path)?;
         let line = |r: usize| {
             let row = NewRow::of(&rows, &places, r);
             let prediction = self.predict(row)?;
             let interval = self.interval_cells(row, &prediction);
-            Ok([vec![rows.node[r].clone()], self.point_cells(&prediction), interval].concat())
+            let cells = [vec![rows.node[r].clone()], self.point_cells(&prediction), interval].concat();
+            Ok((cells, prediction))
         };
-        let lines = (0..places.len()).into_par_iter().map(line).collect::<Result<_>>()?;
-        Ok(Predictions { header: [vec![self.scores.encoding.node.clone()], self.columns()].concat(), rows: lines })
+        let all = (0..places.len()).into_par_iter().map(line).collect::<Result<Vec<_>>>()?;
+        let (lines, predictions): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        notes.extend(rows.y.as_deref().and_then(|y| self.quality(&places, y, &predictions)));
+        let header = [vec![self.scores.encoding.node.clone()], self.columns()].concat();
+        Ok(Predictions { header, rows: lines, notes })
     }
 
     /// Rows of a file in the features of the models, with their labels if they are wanted.
     pub(crate) fn read_rows(&self, path: &Path, labelled: bool) -> Result<LoadedRows> {
         let known = &self.scores.encoding;
         let encoding = Encoding { target: known.target.clone().filter(|_| labelled), ..known.clone() };
-        let mut rows = load_rows(path, &encoding)?;
+        let mut rows = match self.skips {
+            true => {
+                let names: HashSet<&str> = self.names().collect();
+                load_known_rows(path, &encoding, &|node| names.contains(node))?
+            }
+            false => load_rows(path, &encoding)?,
+        };
         if let Models::AnyClass(ModelFile { scaling: Some(scaling), .. }) = &self.models {
             scaling.apply_rows(&mut rows.x);
         }
@@ -173,7 +201,7 @@ impl Predictor {
         let place = |(r, name): (usize, &String)| {
             of.get(name.as_str()).copied().ok_or_else(|| {
                 let (place, line) = (path.display(), rows.lines[r]);
-                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first", self.shown))
+                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first, or leave out such rows with --skip-unknown", self.shown))
             })
         };
         rows.node.iter().enumerate().map(place).collect()

@@ -51,6 +51,23 @@ pub fn notices(input: &Input) -> Vec<String> {
     all
 }
 
+/// A number of things: `1 edge`, `2 edges`.
+pub fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// `2nd`, `3rd`, `11th`.
+pub fn ordinal(k: usize) -> String {
+    let ending = match (k % 10, k % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{k}{ending}")
+}
+
 /// Those about rows and cells alone.
 pub fn row_notices(input: &Input) -> Vec<String> {
     let n = &input.notices;
@@ -59,7 +76,8 @@ pub fn row_notices(input: &Input) -> Vec<String> {
         "{} missing value(s) were replaced by the mean of their column (over all rows, held-out ones included)",
         n.cells_filled
     );
-    (n.rows_dropped > 0).then_some(dropped).into_iter().chain((n.cells_filled > 0).then_some(filled)).collect()
+    let cells = (n.rows_dropped > 0).then_some(dropped).into_iter().chain((n.cells_filled > 0).then_some(filled));
+    n.reading.iter().cloned().chain(cells).collect()
 }
 
 /// The name of a loss, `mixed` where nodes differ.

@@ -1,4 +1,4 @@
-//! `source,target,weight` in CSV or Parquet; also `from,to`; the case of letters does not count.
+//! `source,target,weight` in CSV or Parquet, or another usual pair of names; the case of letters does not count.
 
 use std::path::Path;
 
@@ -7,39 +7,41 @@ use crate::error::IoError;
 use crate::fault::Fault;
 use crate::table::{Kind, Table};
 
+/// What the two ends of an edge are called. The first pair that a header has both of counts.
+pub(crate) const ENDS: [(&str, &str); 8] = [
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("i", "j"),
+    ("u", "v"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("a", "b"),
+];
+const WEIGHT: &str = "weight";
+
 pub(super) fn read(path: &Path) -> Result<EdgeList, IoError> {
-    let table = Table::read(path, |name| match role(name) {
-        Some(Role::Source | Role::Target) => Kind::Text,
-        Some(Role::Weight) => Kind::Number,
-        None => Kind::Skip,
+    let table = Table::read(path, |name| match name.to_lowercase() {
+        name if name == WEIGHT => Kind::Number,
+        name if ENDS.iter().any(|(source, target)| name == *source || name == *target) => Kind::Text,
+        _ => Kind::Skip,
     })?;
-    let find = |wanted| table.names().iter().position(|name| role(name) == Some(wanted));
-    let (Some(source), Some(target)) = (find(Role::Source), find(Role::Target)) else {
+    let find = |wanted: &str| table.names().iter().position(|name| name.eq_ignore_ascii_case(wanted));
+    let ends = ENDS.iter().find_map(|(source, target)| Some((find(source)?, find(target)?)));
+    let Some((first, second)) = ends else {
         return Err(table.file().fault(Fault::EdgeHeader { found: table.names().to_vec() }));
     };
-    let weight = weights(&table, find(Role::Weight))?;
-    let (source, target) = (table.text(source), table.text(target));
+    let weight = weights(&table, find(WEIGHT))?;
+    let (source, target) = (table.text(first), table.text(second));
     let mut list = Builder::new(path, table.at());
+    list.notes.extend(table.notes().iter().cloned());
+    if !table.names()[first].eq_ignore_ascii_case(ENDS[0].0) {
+        list.notes.push(format!("columns {} and {} are the ends of edges", table.names()[first], table.names()[second]));
+    }
     for (row, &line) in table.lines().iter().enumerate() {
         list.edge(line, source.get(row), target.get(row), weight[row])?;
     }
     Ok(list.finish())
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Role {
-    Source,
-    Target,
-    Weight,
-}
-
-fn role(name: &str) -> Option<Role> {
-    match name.to_lowercase().as_str() {
-        "source" | "from" => Some(Role::Source),
-        "target" | "to" => Some(Role::Target),
-        "weight" => Some(Role::Weight),
-        _ => None,
-    }
 }
 
 /// Weight 1 without a column; a column must be numeric throughout (the builder refuses infinite and missing ones).

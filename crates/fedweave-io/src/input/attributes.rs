@@ -6,7 +6,7 @@ use fedweave::Matrix;
 use fedweave::dataset::node_means as mean_by_node;
 
 use super::nodes::NodeSet;
-use super::spec::InputSpec;
+use super::spec::{InputSpec, Metric};
 use crate::error::IoError;
 use crate::fault::Fault;
 use crate::table::{Kind, Table, Text};
@@ -25,7 +25,7 @@ pub struct Coordinates {
 impl Coordinates {
     /// Latitude and longitude of every node, in this order, where the names say so.
     pub fn latitude_longitude(&self) -> Option<Matrix> {
-        let (latitude, longitude) = latitude_longitude(&self.names).filter(|_| self.geographic)?;
+        let (latitude, longitude) = self.geographic.then(|| latitude_longitude(&self.names).unwrap_or((0, 1)))?;
         let point = |i: usize| [self.values.row(i)[latitude], self.values.row(i)[longitude]];
         Some(Matrix::from_rows(2, (0..self.values.rows()).flat_map(point).collect()))
     }
@@ -110,7 +110,11 @@ impl Sources<'_> {
             let means = node_means(&self.attribute(name)?, self.nodes.len())?;
             means.into_iter().enumerate().for_each(|(i, mean)| values.row_mut(i)[j] = mean);
         }
-        Ok(Some(Coordinates { names: names.clone(), values, geographic: latitude_longitude(names).is_some() }))
+        let geographic = match self.spec.metric {
+            Some(metric) => metric == Metric::GreatCircle && names.len() == 2,
+            None => latitude_longitude(names).is_some(),
+        };
+        Ok(Some(Coordinates { names: names.clone(), values, geographic }))
     }
 
     /// The columns `per_node`.
@@ -138,6 +142,17 @@ pub(super) fn latitude_longitude(names: &[String]) -> Option<(usize, usize)> {
     let latitude = find(&["lat", "latitude"])?;
     let longitude = find(&["lon", "lng", "long", "longitude"])?;
     (names.len() == 2).then_some((latitude, longitude))
+}
+
+/// Two names that remind of latitude and longitude, such as `lat_n` and `lon_w`.
+pub(super) fn perhaps_geographic(names: &[String]) -> bool {
+    let has = |starts: &[&str]| {
+        names.iter().any(|name| {
+            let name = name.to_lowercase();
+            name.split(|c: char| !c.is_alphabetic()).any(|word| starts.iter().any(|start| word.starts_with(start)))
+        })
+    };
+    names.len() == 2 && has(&["lat"]) && has(&["lon", "lng"])
 }
 
 fn node_means(attribute: &Attribute, nodes: usize) -> Result<Vec<f64>, IoError> {

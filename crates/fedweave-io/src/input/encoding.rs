@@ -32,6 +32,9 @@ pub struct Encoding {
     pub intercept: bool,
     /// The class labels, in order.
     pub classes: Vec<String>,
+    /// What counts as 0 and as 1, where a target of two classes is written in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary: Option<[String; 2]>,
     /// The column that says when a row was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeColumn>,
@@ -70,7 +73,12 @@ impl Encoding {
             (TargetKind::Class, Some(target)) => used_levels(table.text(target), rows),
             _ => Vec::new(),
         };
+        let binary = match (spec.target_kind, roles.target) {
+            (TargetKind::Binary, Some(target)) => two_words(table, target, rows)?,
+            _ => None,
+        };
         Ok(Encoding {
+            binary,
             node: spec.node.clone(),
             target: roles.target.map(|target| table.names()[target].clone()),
             target_kind: spec.target_kind,
@@ -111,8 +119,27 @@ impl Encoding {
         if self.target_kind == TargetKind::Class {
             return class_labels(table, target, &self.classes, rows);
         }
+        if let Some(words) = &self.binary {
+            return class_labels(table, target, words, rows);
+        }
         let values = table.finite(target)?;
         Ok(rows.iter().map(|&row| values.values[row]).collect())
+    }
+
+    /// Rows of a table whose texts all occurred when the encoding was learnt; `strange` is told the others.
+    pub(super) fn known(&self, table: &Table, rows: Vec<usize>, strange: &mut impl FnMut(String)) -> Result<Vec<usize>, IoError> {
+        let mut keep = vec![true; table.rows()];
+        for feature in &self.features {
+            let Feature::OneHot { column, levels, .. } = feature else { continue };
+            let text = table.text(table.find(column)?);
+            let known = |level: &String| levels.contains(level) || is_missing(level);
+            let strangers: Vec<bool> = text.levels.iter().map(|level| !known(level)).collect();
+            for &row in rows.iter().filter(|&&row| strangers[text.codes[row] as usize]) {
+                keep[row] = false;
+                strange(format!("{column}={}", text.get(row)));
+            }
+        }
+        Ok(rows.into_iter().filter(|&row| keep[row]).collect())
     }
 }
 
@@ -194,6 +221,34 @@ fn fill_number(
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let present = values.filter(|v| !v.is_nan()).zip(1..);
     present.fold(None, |mean, (v, n)| Some(mean.map_or(v, |mean: f64| mean + (v - mean) / f64::from(n))))
+}
+
+/// Pairs of words, the one that counts as 0 first.
+const PAIRS: [[&str; 2]; 8] = [
+    ["false", "true"],
+    ["no", "yes"],
+    ["fail", "pass"],
+    ["failed", "passed"],
+    ["f", "t"],
+    ["n", "y"],
+    ["off", "on"],
+    ["negative", "positive"],
+];
+
+/// The two words of a target that is not written in numbers; those of no known pair count in the order of letters.
+fn two_words(table: &Table, target: usize, rows: &[usize]) -> Result<Option<[String; 2]>, IoError> {
+    if table.numbers(target).stray.is_none() {
+        return Ok(None);
+    }
+    let found: Vec<String> = used_levels(table.text(target), rows).into_iter().filter(|w| !is_missing(w)).collect();
+    let [first, second] = found.as_slice() else {
+        return Err(table.file().fault(Fault::NotTwoClasses { column: table.names()[target].clone(), found }));
+    };
+    let reversed = [second.to_lowercase(), first.to_lowercase()];
+    Ok(Some(match PAIRS.iter().any(|pair| reversed == *pair) {
+        true => [second.clone(), first.clone()],
+        false => [first.clone(), second.clone()],
+    }))
 }
 
 fn class_labels(table: &Table, target: usize, classes: &[String], rows: &[usize]) -> Result<Vec<f64>, IoError> {

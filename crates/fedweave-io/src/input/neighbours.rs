@@ -3,7 +3,7 @@
 use fedweave::graph::{great_circle_points, k_nearest};
 use fedweave::{Graph, Matrix};
 
-use super::attributes::{Coordinates, latitude_longitude};
+use super::attributes::{Coordinates, latitude_longitude, perhaps_geographic};
 use super::spec::{InputSpec, Metric};
 use crate::error::IoError;
 use crate::fault::Fault;
@@ -19,14 +19,21 @@ pub(super) fn graph(
         return Err(Fault::Neighbours { k, nodes: names.len() }.into());
     }
     check_complete(coordinates, names)?;
-    let metric = spec.metric.unwrap_or(if coordinates.geographic { Metric::GreatCircle } else { Metric::Euclidean });
-    match metric {
+    if spec.metric.is_none() && !coordinates.geographic && perhaps_geographic(&coordinates.names) {
+        return Err(Fault::WhichMetric { found: coordinates.names.join(", ") }.into());
+    }
+    match metric(spec, coordinates) {
         Metric::Euclidean => Ok(k_nearest(&coordinates.values, k)?),
         Metric::GreatCircle => {
             let latlon = on_globe(coordinates, names)?;
             Ok(k_nearest(&great_circle_points(&latlon)?, k)?)
         }
     }
+}
+
+/// The distance asked for, or that the names of the columns say.
+pub(super) fn metric(spec: &InputSpec, coordinates: &Coordinates) -> Metric {
+    spec.metric.unwrap_or(if coordinates.geographic { Metric::GreatCircle } else { Metric::Euclidean })
 }
 
 fn check_complete(coordinates: &Coordinates, names: &[String]) -> Result<(), IoError> {

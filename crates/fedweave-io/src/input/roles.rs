@@ -38,7 +38,7 @@ pub(super) fn kind(spec: &InputSpec, name: &str) -> Kind {
 fn target_kind(kind: TargetKind) -> Kind {
     match kind {
         TargetKind::Number => Kind::Number,
-        TargetKind::Class => Kind::Text,
+        TargetKind::Class | TargetKind::Binary => Kind::Text,
         TargetKind::None => Kind::Skip,
     }
 }

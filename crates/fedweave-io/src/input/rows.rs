@@ -26,16 +26,43 @@ pub struct Rows {
     pub times: Option<Vec<f64>>,
     /// The line (Parquet: row) of each row.
     pub lines: Vec<u64>,
+    /// Rows that were left out.
+    pub skipped: Skipped,
+}
+
+/// Rows that a model knows nothing about.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Skipped {
+    /// How many.
+    pub rows: usize,
+    /// Their nodes, where these are not known, in order of appearance.
+    pub nodes: Vec<String>,
+    /// Texts that did not occur when the model was fitted, as `column=text`, in order of appearance.
+    pub levels: Vec<String>,
 }
 
 /// Reads the rows of another file with the encoding of a fitted model.
 pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
+    read_rows(path, encoding, None)
+}
+
+/// The same without rows of nodes that `known` does not accept, and without texts that did not occur.
+pub fn load_known_rows(path: &Path, encoding: &Encoding, known: &dyn Fn(&str) -> bool) -> Result<Rows, IoError> {
+    read_rows(path, encoding, Some(known))
+}
+
+fn read_rows(path: &Path, encoding: &Encoding, known: Option<&dyn Fn(&str) -> bool>) -> Result<Rows, IoError> {
     let table = Table::read(path, |name| kind(encoding, name))?;
     let ids = table.text(table.find_node(&encoding.node)?);
     if let Some(&row) = ids.gaps(str::is_empty).first() {
         return Err(table.place(row).fault(Fault::EmptyId { what: "row" }));
     }
-    let rows: Vec<usize> = (0..table.rows()).collect();
+    let (mut rows, mut skipped) = ((0..table.rows()).collect::<Vec<_>>(), Skipped::default());
+    if let Some(known) = known {
+        rows.retain(|&row| known(ids.get(row)) || skipped.see(ids.get(row)));
+        rows = encoding.known(&table, rows, &mut |level| remember(&mut skipped.levels, &level))?;
+        skipped.rows = table.rows() - rows.len();
+    }
     Ok(Rows {
         x: encoding.matrix(&table, &rows)?,
         y: known_labels(&table, encoding, &rows)?,
@@ -44,8 +71,23 @@ pub fn load_rows(path: &Path, encoding: &Encoding) -> Result<Rows, IoError> {
             Some(time.numbers(table.text(column), &rows))
         }),
         node: rows.iter().map(|&row| ids.get(row).to_owned()).collect(),
-        lines: table.lines().to_vec(),
+        lines: rows.iter().map(|&row| table.lines()[row]).collect(),
+        skipped,
     })
+}
+
+impl Skipped {
+    /// Remembers an unknown node; always false: its rows are not kept.
+    fn see(&mut self, node: &str) -> bool {
+        remember(&mut self.nodes, node);
+        false
+    }
+}
+
+fn remember(seen: &mut Vec<String>, text: &str) {
+    if !seen.iter().any(|old| old == text) {
+        seen.push(text.to_owned());
+    }
 }
 
 /// Rows without labels; they may belong to nobody.
@@ -76,7 +118,7 @@ pub fn load_unlabelled(path: &Path, encoding: &Encoding) -> Result<Unlabelled, I
 }
 
 fn kind(encoding: &Encoding, name: &str) -> Kind {
-    let class = encoding.target_kind == TargetKind::Class;
+    let class = matches!(encoding.target_kind, TargetKind::Class | TargetKind::Binary);
     let feature = encoding.features.iter().find(|f| f.column() == name);
     match feature {
         _ if name == encoding.node => Kind::Text,

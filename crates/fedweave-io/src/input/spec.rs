@@ -57,6 +57,8 @@ pub enum TargetKind {
     Number,
     /// A class label, any text.
     Class,
+    /// One of two classes: numbers as they are, or two words such as `yes` and `no`.
+    Binary,
     /// Nothing: labels are zero and the target column, if any, is ignored.
     None,
 }

@@ -1,4 +1,4 @@
-//! Comma- and tab-separated text.
+//! Text separated by commas, tabs, semicolons or bars.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -9,45 +9,59 @@ use super::{Kind, Table, check_header};
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
 
+/// What may separate columns, and its name.
+const DELIMITERS: [(char, &str); 4] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars"), (',', "commas")];
+
 pub(super) fn read(path: &Path, input: Box<dyn BufRead>, kind: &dyn Fn(&str) -> Kind) -> Result<Table, IoError> {
-    let delimiter = delimiter(path);
-    let mut records = Records::new(path, input, delimiter);
+    let mut records = Records::new(path, input, delimiter(path));
     if !records.advance()? {
         return Err(Place::file(path).fault(Fault::Empty));
     }
+    let mut notes = Vec::new();
+    if let Some((other, name)) = other_delimiter(&records) {
+        records.split_by(other)?;
+        notes.push(format!("columns are separated by {name}"));
+    }
     let names: Vec<String> = records.fields().map(|name| name.trim().to_owned()).collect();
-    check_delimiter(&records, &names)?;
     check_header(records.place(), &names)?;
     let mut columns: Vec<Growing> = names.iter().map(|name| Growing::new(kind(name))).collect();
-    let lines = read_rows(&mut records, &mut columns, delimiter)?;
+    let (lines, decimal_commas) = read_rows(&mut records, &mut columns)?;
+    if decimal_commas {
+        notes.push("commas in numbers are read as decimal points".into());
+    }
     let columns = columns.into_iter().map(Growing::finish).collect();
-    Ok(Table { path: path.to_path_buf(), names, columns, lines, at: At::Line })
+    Ok(Table { path: path.to_path_buf(), names, columns, lines, at: At::Line, notes })
 }
 
-fn read_rows(records: &mut Records, columns: &mut [Growing], delimiter: char) -> Result<Vec<u64>, IoError> {
-    let mut lines = Vec::new();
+/// The lines of the rows, and whether numbers had commas for decimal points.
+fn read_rows(records: &mut Records, columns: &mut [Growing]) -> Result<(Vec<u64>, bool), IoError> {
+    let (mut lines, mut decimal_commas) = (Vec::new(), false);
+    // Where semicolons stand between columns, commas stand inside numbers.
+    let comma_inside = records.delimiter() == ';';
     while records.advance()? {
         let (expected, found) = (columns.len(), records.fields().len());
         if found != expected {
-            let delimiter = if delimiter == '\t' { "tabs" } else { "commas" };
+            let delimiter = DELIMITERS.iter().find(|(c, _)| *c == records.delimiter()).map_or("commas", |(_, name)| name);
             return Err(records.place().fault(Fault::Ragged { expected, found, delimiter }));
         }
         for (column, cell) in columns.iter_mut().zip(records.fields()) {
-            column.push(lines.len(), cell);
+            if comma_inside && matches!(column, Growing::Number(_)) && cell.contains(',') && !cell.contains('.') {
+                decimal_commas = true;
+                column.push(lines.len(), &cell.replacen(',', ".", 1));
+            } else {
+                column.push(lines.len(), cell);
+            }
         }
         lines.push(records.record_line());
     }
-    Ok(lines)
+    Ok((lines, decimal_commas))
 }
 
 /// One lonely column that holds other separators is a file of another dialect.
-fn check_delimiter(records: &Records, names: &[String]) -> Result<(), IoError> {
-    let [name] = names else { return Ok(()) };
-    let others = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars"), (',', "commas")];
-    match others.into_iter().find(|&(other, _)| name.contains(other)) {
-        Some((_, found)) => Err(records.place().fault(Fault::Delimiter { found })),
-        None => Ok(()),
-    }
+fn other_delimiter(records: &Records) -> Option<(char, &'static str)> {
+    let mut fields = records.fields();
+    let (Some(name), None) = (fields.next(), fields.next()) else { return None };
+    DELIMITERS.into_iter().find(|&(other, _)| name.contains(other))
 }
 
 fn delimiter(path: &Path) -> char {

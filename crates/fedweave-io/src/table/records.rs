@@ -47,6 +47,17 @@ impl Records {
         Ok(false)
     }
 
+    /// What separates fields.
+    pub(crate) fn delimiter(&self) -> char {
+        self.delimiter
+    }
+
+    /// Splits the current record, which must stand on one line, and all later ones by another character.
+    pub(crate) fn split_by(&mut self, delimiter: char) -> Result<(), IoError> {
+        self.delimiter = delimiter;
+        self.split()
+    }
+
     /// The fields of the current record.
     pub(crate) fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|i| {

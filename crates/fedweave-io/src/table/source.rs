@@ -1,8 +1,9 @@
 //! Opens a file and tells by its first bytes what it is: Parquet, gzipped text, or text.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -19,7 +20,13 @@ pub(super) enum Source {
     Parquet(File),
 }
 
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
 pub(super) fn open(path: &Path) -> Result<Source, IoError> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Ok(Source::Text(open_text(path)?));
+    }
     let mut input = open_raw(path)?;
     let magic = input.fill_buf().map_err(Place::file(path).io())?;
     if magic.starts_with(b"PAR1") {
@@ -41,9 +48,23 @@ fn parquet(path: &Path, _: File) -> Result<Source, IoError> {
     Err(Place::file(path).fault(Fault::NoParquet))
 }
 
-/// Opens a text file, gzipped or not.
+/// Opens a text file, gzipped or not; `-` is standard input.
 pub(crate) fn open_text(path: &Path) -> Result<Box<dyn BufRead>, IoError> {
-    unzipped(open_raw(path)?, path)
+    match path == Path::new(STANDARD_INPUT) {
+        true => Ok(text_of(standard_input(path)?)),
+        false => unzipped(open_raw(path)?, path),
+    }
+}
+
+/// All of standard input, which can be read only once but may be asked for again.
+fn standard_input(path: &Path) -> Result<&'static [u8], IoError> {
+    static KEPT: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(bytes) = KEPT.get() {
+        return Ok(bytes);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).map_err(Place::file(path).io())?;
+    Ok(KEPT.get_or_init(|| bytes))
 }
 
 /// A text in memory, gzipped or not.

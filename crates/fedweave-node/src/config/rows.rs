@@ -94,6 +94,7 @@ fn number_of(name: &str) -> u32 {
 pub(crate) fn plain_encoding(node: &str, features: &[String]) -> Encoding {
     let number = |column: &String| Feature::Number { column: column.clone(), mean: None };
     Encoding {
+        binary: None,
         node: node.into(),
         target: None,
         target_kind: TargetKind::Number,

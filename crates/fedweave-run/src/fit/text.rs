@@ -7,13 +7,19 @@ use fedweave::solve::{RoundRecord, Status};
 use super::FitResult;
 use crate::calibration::coverage_words;
 use crate::error::Result;
-use crate::wording::{clusters, error_name, loss_name, notices, number, shown, written};
+use crate::wording::{clusters, counted, error_name, loss_name, notices, number, shown, written};
 
 /// A few lines for people; `path` is the run directory, if one was written.
 pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     let s = &fit.solution;
     let (n, e, rows) = (fit.input.names.len(), fit.input.graph.edges(), fit.training.rows.len());
-    let mut lines = vec![format!("{n} nodes, {e} edges, {rows} rows, {} parameters a node", s.w.cols())];
+    let mut lines = vec![format!(
+        "{}, {}, {}, {} a node",
+        counted(n, "node"),
+        counted(e, "edge"),
+        counted(rows, "row"),
+        counted(s.w.cols(), "parameter")
+    )];
     lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
     let (loss, penalty, lambda) = (loss_name(&fit.loss), fit.problem.penalty().name(), number(fit.problem.lambda()));
     lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));

@@ -11,6 +11,7 @@ pub fn target_kind(family: Family) -> TargetKind {
     match family {
         Family::Point => TargetKind::None,
         Family::Multinomial { .. } => TargetKind::Class,
+        Family::Logistic | Family::SquaredHinge => TargetKind::Binary,
         _ => TargetKind::Number,
     }
 }

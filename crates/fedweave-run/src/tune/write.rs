@@ -23,7 +23,7 @@ pub fn write_run(tuned: &TuneResult, writer: RunWriter) -> Result<PathBuf> {
 /// Writes the predictors and how far they were off: what `fedweave predict` and `fedweave monitor` need.
 pub fn write_predictors(tuned: &TuneResult, writer: &RunWriter) -> Result<()> {
     let input = &tuned.input;
-    let labels = class_labels(&input.data);
+    let labels = class_labels(input);
     writer.write_json(BLEND, &tuned.blend)?;
     writer.write_json(ENCODING, &RunEncoding { loss: BLENDED.into(), labels, encoding: input.encoding.clone() })?;
     let row = |e: &Entry| {
