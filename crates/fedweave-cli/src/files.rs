@@ -54,11 +54,11 @@ pub fn predict(args: &PredictArgs) -> Result<Exit> {
     };
     let predictions = predictor.predict_file(&args.rows)?;
     let text = predictions.to_csv();
-    predictions.notes.iter().for_each(|note| eprintln!("note: {note}"));
     match &args.out {
         Some(path) => write(path, &text)?,
         None => std::io::stdout().write_all(text.as_bytes())?,
     }
+    predictions.notes.iter().for_each(|note| eprintln!("note: {note}"));
     Ok(Exit::Done)
 }
 

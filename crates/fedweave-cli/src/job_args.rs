@@ -15,6 +15,8 @@ pub struct JobArgs<const JOB: usize> {
 }
 
 const CONFIG: &str = "config";
+/// The flag that shows all others.
+pub const HELP_ALL: &str = "help-all";
 
 impl<const JOB: usize> JobArgs<JOB> {
     /// The flags over the config file they name, if any.
@@ -36,7 +38,16 @@ fn keys_of(job: Job) -> impl Iterator<Item = (&'static str, &'static Key)> {
 
 impl<const JOB: usize> Args for JobArgs<JOB> {
     fn augment_args(command: Command) -> Command {
-        let command = keys_of(Job::ALL[JOB]).fold(command, |command, (heading, key)| command.arg(flag(heading, key)));
+        let job = Job::ALL[JOB];
+        // Rounds are for those who choose a solver; who asks has nothing else.
+        let common = |key: &Key| key.is_common() && (key.name != "rounds" || job == Job::Ask);
+        let add = |command: Command, (heading, key): (&'static str, &'static Key)| {
+            command.arg(flag(heading, key).hide(!crate::shows_all_flags() && !common(key)))
+        };
+        let command = keys_of(job).fold(command, add);
+        let all =
+            Arg::new(HELP_ALL).long(HELP_ALL).action(ArgAction::SetTrue).help("Show all flags").help_heading("Output");
+        let command = command.arg(all);
         let help = "Read these settings from a TOML file; flags given here come first";
         command.arg(Arg::new(CONFIG).long(CONFIG).value_name("FILE").help(help).help_heading("Output"))
     }

@@ -122,7 +122,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     #[cfg(feature = "federation")]
     reexec::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
-    match Cli::try_parse_from(args) {
+    match Cli::try_parse_from(with_help(args)) {
         Ok(cli) => conclude(run(cli)),
         Err(told) => {
             if let Some(error) = flag_of_another_command(&told) {
@@ -134,6 +134,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
             u8::try_from(told.exit_code()).unwrap_or(Exit::Failure as u8)
         }
     }
+}
+
+/// All flags are shown to those who ask for them, and to shells.
+fn shows_all_flags() -> bool {
+    let words = || WORDS.get().into_iter().flatten();
+    words().any(|word| word == "--help-all") || words().next().is_some_and(|word| word == "completions")
+}
+
+/// `--help-all` is `--help` of a command that hides nothing.
+fn with_help(args: Vec<OsString>) -> Vec<OsString> {
+    args.into_iter().map(|word| if word == "--help-all" { "--help".into() } else { word }).collect()
 }
 
 /// A flag that exists, but not here.

@@ -163,9 +163,7 @@ pub enum Fault {
     #[error("great-circle distance needs two columns, latitude and longitude; found {found}; use --metric euclidean")]
     NotGeographic { found: String },
     /// Columns that may be latitude and longitude, or not.
-    #[error(
-        "are {found} latitude and longitude in degrees? Then give --metric great-circle, else --metric euclidean"
-    )]
+    #[error("are {found} latitude and longitude in degrees? Then give --metric great-circle, else --metric euclidean")]
     WhichMetric { found: String },
     /// An angle that is not on the globe.
     #[error("node {node:?}: {what} {value} is outside +-{limit} degrees; correct it or use --metric euclidean")]

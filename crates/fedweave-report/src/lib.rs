@@ -16,6 +16,7 @@ mod axis;
 mod calibration;
 mod chart;
 mod check;
+mod compared;
 mod curves;
 mod data;
 mod diagnose;

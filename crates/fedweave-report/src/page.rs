@@ -8,7 +8,7 @@ use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
 use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes};
 use crate::words::{self, Certificate, Fact};
-use crate::{ReportError, calibration, curves, data};
+use crate::{ReportError, calibration, compared, curves, data};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
@@ -52,7 +52,7 @@ struct Page<'a> {
     models: Option<Models>,
     nodes: Option<Nodes>,
     lessons: Option<Vec<LessonRow>>,
-    certificate: Certificate,
+    certificate: Option<Certificate>,
     setup: Vec<(&'static str, String)>,
     data: String,
     style: &'static str,
@@ -96,7 +96,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         notices: &report.notices,
         error_name: &report.outcome.error_name,
         lead: words::lead(report),
-        status: words::status(&report.outcome),
+        status: status(report),
         converged: matches!(report.outcome.status, Status::Converged | Status::Finished),
         facts: words::facts(report),
         diagnosis: diagnosis(report),
@@ -116,7 +116,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         models: tables::models(report, &colours),
         nodes: tables::nodes(report, &colours),
         lessons: report.asking.as_ref().map(tables::lessons),
-        certificate: words::certificate(&report.outcome),
+        certificate: compared::of(report).is_none().then(|| words::certificate(&report.outcome)),
         setup: setup(report),
         data,
         style: STYLE,
@@ -124,8 +124,16 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
     })
 }
 
+fn status(report: &Report) -> String {
+    let converged = report.outcome.status == Status::Converged;
+    compared::of(report).map_or_else(|| words::status(&report.outcome), |found| compared::status(found, converged))
+}
+
 /// Advice speaks of lambda and the graph: there is none where nodes asked.
 fn diagnosis(report: &Report) -> Diagnosis {
+    if let Some(comparison) = compared::of(report) {
+        return compared::diagnosis(comparison);
+    }
     let mut diagnosis = diagnose(&Errors::from(&report.outcome));
     if report.asking.is_some() {
         diagnosis.advice.clear();

@@ -1,5 +1,6 @@
 //! The sentences and key numbers of a report. What is proven is said to be proven; nothing else is.
 
+use crate::compared;
 use crate::number::{count, duration, number, percent, plural, short};
 use crate::report::{Outcome, Report, Status, What};
 use serde::Serialize;
@@ -55,6 +56,18 @@ pub(crate) fn lead(report: &Report) -> String {
     if let Some(classes) = &what.models {
         return format!("{models} ({classes}), fitted to {rows} and {coupling}.");
     }
+    if let Some(comparison) = compared::of(report) {
+        return format!(
+            "{} compared on {}: each is fitted to {rows} with the {} loss, and judged on {} that it has not seen; the network \
+             has {} and the {} penalty.",
+            plural(comparison.methods.len(), "method"),
+            plural(comparison.splits, "split"),
+            what.loss,
+            plural(what.rows_held_out, "row"),
+            plural(what.edges, "edge"),
+            what.penalty,
+        );
+    }
     format!("{models}, {size} each, fitted to {rows} with the {} loss and {coupling}.", what.loss)
 }
 
@@ -86,6 +99,12 @@ pub(crate) fn status(outcome: &Outcome) -> String {
 
 /// Four to six key numbers.
 pub(crate) fn facts(report: &Report) -> Vec<Fact> {
+    if let Some(comparison) = compared::of(report) {
+        let best = compared::best(comparison);
+        let best = best.map(|best| fact("Best method", best.name.clone(), format!("error {}", short(best.error))));
+        let facts = [Some(nodes_fact(report)), validation_fact(&report.outcome), best];
+        return facts.into_iter().flatten().collect();
+    }
     let facts = [
         Some(nodes_fact(report)),
         clusters_fact(report),

@@ -110,6 +110,34 @@ pub fn refuse_runaway(
     })
 }
 
+/// The ridge where a loss has no minimiser and nobody said which.
+const TAMING_RIDGE: f64 = 1e-3;
+
+/// Gives losses that decrease for ever a small ridge, on the intercept too, and says so; unless a ridge of 0 was asked for. True if
+/// the options of the loss have changed.
+pub fn tame_runaway(
+    model: &mut ModelChoice,
+    input: &mut Input,
+    loss: &LossSpec,
+    data: &Dataset,
+    lambda: f64,
+) -> Result<bool> {
+    let least = model.ridges.iter().copied().fold(f64::INFINITY, f64::min);
+    let found = refuse_runaway(model, input, loss, data, lambda, &LossOptions { ridge: least, ..model.options });
+    let Err(Error::NoMinimiser { family, name, count, .. }) = &found else { return found.map(|()| false) };
+    if model.ridge_told && least == 0.0 {
+        return found.map(|()| false);
+    }
+    model.ridges.iter_mut().filter(|ridge| **ridge == 0.0).for_each(|ridge| *ridge = TAMING_RIDGE);
+    model.options = LossOptions { ridge: model.ridges[0], spare_last: false, ..model.options };
+    input.notices.reading.push(format!(
+        "the {family} loss alone has no minimum at `{name}` and those connected with it ({count} such): labels are all alike or can \
+         be predicted perfectly; a ridge of {} on all coefficients, the intercept too, keeps models finite (--ridge chooses it)",
+        model.options.ridge
+    ));
+    Ok(true)
+}
+
 /// Splits the rows; some must be held out.
 pub fn hold_out(input: &Input, spec: &SplitSpec, remedy: &str) -> Result<Split> {
     let split = split(&input.data, input.groups.as_deref(), spec)?;

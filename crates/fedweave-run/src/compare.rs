@@ -7,14 +7,14 @@ mod write;
 
 use fedweave::compare::{Comparison, Judged, Outcome};
 use fedweave::learn::race::Cost;
-use fedweave::loss::{LossOptions, LossSpec};
+use fedweave::loss::LossSpec;
 use fedweave::solve::Watch;
-use fedweave::split::{SplitSpec, split};
+use fedweave::split::{Part, SplitSpec, split};
 use fedweave::tune::{Errors, mean_and_error};
 use fedweave_io::Input;
 use fedweave_report::MethodKind;
 
-use crate::checks::{check, refuse_runaway};
+use crate::checks::{check, tame_runaway};
 use crate::error::{Result, refuse, require};
 use crate::request::CompareRequest;
 use crate::tune::{TuneResult, attributes as attributes_of};
@@ -70,23 +70,25 @@ pub struct CompareResult {
     pub input: Input,
     /// What every method achieved, split by split.
     pub outcomes: Vec<Outcome>,
+    /// Rows that every method was fitted to, after it had chosen what it had to choose, in the first split.
+    pub rows_trained: usize,
     /// The race on the first split, if one was asked for.
     pub tuned: Option<TuneResult>,
 }
 
 /// Runs all methods on all splits.
 pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -> Result<CompareResult> {
-    let (model, Some(spec)) = (&request.model, request.held_out.spec) else {
-        refuse!("compare holds out rows; give --validation")
-    };
+    let Some(spec) = request.held_out.spec else { refuse!("compare holds out rows; give --validation") };
+    let (mut request, mut input) = (request, input);
+    let model = &request.model;
     let loss = model.loss(&input)?;
     let LossSpec::Same(family) = loss else {
         refuse!("compare needs one loss for all nodes: a global model has no other meaning")
     };
     check(model, &input, &loss)?;
-    let least = model.ridges.iter().copied().fold(f64::INFINITY, f64::min);
-    let lambda = request.lambda.fixed.unwrap_or(1.0);
-    refuse_runaway(model, &input, &loss, &input.data, lambda, &LossOptions { ridge: least, ..model.options })?;
+    let (lambda, data) = (request.lambda.fixed.unwrap_or(1.0), input.data.clone());
+    tame_runaway(&mut request.model, &mut input, &loss, &data, lambda)?;
+    let model = &request.model;
     let penalty = || match model.penalty(&input) {
         Ok(penalty) => Ok(penalty),
         Err(crate::Error::Mathematics(error)) => Err(error),
@@ -107,10 +109,13 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         attributes: attributes.as_ref(),
         rivals: request.rivals,
     };
-    let (mut outcomes, mut first_race) = (Vec::new(), None);
+    let (mut outcomes, mut first_race, mut rows_trained) = (Vec::new(), None, 0);
     for k in 0..request.splits {
         let seed = spec.seed.wrapping_add(k as u64);
         let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
+        if k == 0 {
+            rows_trained = part.part.iter().filter(|part| **part != Part::Test).count();
+        }
         observer.advance("comparing: split", k, request.splits);
         let watch = |_: &_| match observer.interrupted() {
             true => Watch::Stop(fedweave::solve::Status::Interrupted),
@@ -128,21 +133,25 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
     }
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
     require!(tested, "no node has test rows; hold out fewer rows or give more data");
-    Ok(CompareResult { request, input, outcomes, tuned: first_race })
+    Ok(CompareResult { request, input, outcomes, rows_trained, tuned: first_race })
 }
 
 impl CompareResult {
     /// The methods in the order they are shown. Without edges, or with two nodes, a shuffled graph is no control.
     pub fn methods(&self) -> Vec<Method> {
-        let control = self.input.graph.edges() > 0 && self.input.names.len() > 2;
         let rivals = self.outcomes.first().map_or(&[][..], |outcome| &outcome.rivals);
         let rival =
             |rival: &fedweave::compare::Rival| Method { name: rival.name, kind: MethodKind::Other, of: Field::Rival };
         [LOCAL, GLOBAL, NETWORKED]
             .into_iter()
-            .chain(control.then_some(SHUFFLED))
+            .chain(self.has_control().then_some(SHUFFLED))
             .chain(rivals.iter().map(rival))
             .collect()
+    }
+
+    /// A shuffled graph is another one.
+    pub fn has_control(&self) -> bool {
+        self.input.graph.edges() > 0 && self.input.names.len() > 2
     }
 
     /// What the report is about: the outcome of a race, if there was one, else the network as given.

@@ -24,7 +24,7 @@ use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, fingerprint};
 
 use crate::calibration::RunCalibration;
-use crate::checks::{Checked, check, hold_out, refuse_runaway};
+use crate::checks::{Checked, check, hold_out, tame_runaway};
 use crate::error::{Place, Result, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::predictor::accuracy;
@@ -146,13 +146,16 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
     calibrate::calibrate(result, observer)
 }
 
-fn fit_given(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
-    let checked = check(&request.model, &input, &loss)?;
-    let options = &request.model.options;
+    let mut checked = check(&request.model, &input, &loss)?;
     // Before lambda is known: any positive one couples the same nodes.
     let first = request.lambda.fixed.unwrap_or(1.0);
-    refuse_runaway(&request.model, &input, &loss, &input.data, first, options)?;
+    let data = input.data.clone();
+    if tame_runaway(&mut request.model, &mut input, &loss, &data, first)? {
+        checked = check(&request.model, &input, &loss)?;
+    }
+    let options = request.model.options;
     if let Some(rounds) = &request.rounds {
         // A method that does not fit is refused before the work, not after it.
         rounds.method(&build(&request, &input, &loss, input.data.clone(), first)?)?;
@@ -163,11 +166,14 @@ fn fit_given(request: FitRequest, input: Input, observer: &dyn Observer) -> Resu
     let Checked { rows: training, loss: built } = match (&strength.held_out, &strength.tuning) {
         (Some(held), None) => {
             let rows = TrainingRows::new(&request.model, input.data.select(&held.split.mask(Part::Train)));
-            Checked { loss: loss.build(rows.scaled.clone(), options)?, rows }
+            Checked { loss: loss.build(rows.scaled.clone(), &options)?, rows }
         }
         _ => checked,
     };
-    refuse_runaway(&request.model, &input, &loss, &training.scaled, lambda, options)?;
+    let built = match tame_runaway(&mut request.model, &mut input, &loss, &training.scaled, lambda)? {
+        true => loss.build(training.scaled.clone(), &request.model.options)?,
+        false => built,
+    };
     let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
     let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
     let solved = run_solver(&request, &problem, start, observer)?;

@@ -104,15 +104,34 @@ impl<'a> HeldOutRows<'a> {
     pub fn judge(&self, request: &FitRequest, split: Split, validation_errors: Errors) -> Result<HeldOutErrors> {
         let validation = self.plain(&self.validation)?;
         let options = &request.model.options;
-        let local = baseline::local(self.loss, self.train.clone(), options)?;
+        let local = with_best_ridge(options, |options| {
+            Ok(Errors::of(&*validation, &baseline::local(self.loss, self.train.clone(), options)?))
+        })?;
         let global = match self.loss {
-            LossSpec::Same(family) => {
+            LossSpec::Same(family) => Some(with_best_ridge(options, |options| {
                 let w = baseline::global(*family, &self.train, options)?;
                 let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
-                Some(Errors::of(&*validation, &all))
-            }
+                Ok(Errors::of(&*validation, &all))
+            })?),
             LossSpec::PerNode(_) => None,
         };
-        Ok(HeldOutErrors { split, validation: validation_errors, local: Errors::of(&*validation, &local), global })
+        Ok(HeldOutErrors { split, validation: validation_errors, local, global })
     }
+}
+
+/// Errors of models that choose their own ridge on the held-out rows, as lambda is chosen: otherwise the gain of the network would
+/// be that of any regularisation.
+pub(crate) fn with_best_ridge(
+    options: &LossOptions,
+    errors: impl Fn(&LossOptions) -> fedweave::Result<Errors>,
+) -> Result<Errors> {
+    let mut best = None;
+    for ridge in baseline::RIDGES.into_iter().chain((options.ridge > 0.0).then_some(options.ridge)) {
+        let errors = errors(&LossOptions { ridge, ..*options })?;
+        let smaller = best.as_ref().is_none_or(|best: &Errors| errors.mean() < best.mean());
+        if smaller {
+            best = Some(errors);
+        }
+    }
+    Ok(best.expect("there are ridges"))
 }

@@ -11,8 +11,8 @@ use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows};
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
-    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line, load_known_rows, load_rows,
-    read_json, read_parameters,
+    ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line,
+    load_known_rows, load_rows, read_json, read_parameters,
 };
 use rayon::prelude::*;
 

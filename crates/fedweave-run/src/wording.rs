@@ -4,10 +4,23 @@ use fedweave::graph::partition::Partition;
 use fedweave::loss::LossSpec;
 use fedweave_io::Input;
 
-/// Six digits, in powers of ten where that is shorter.
+/// Six significant digits, in powers of ten where that is shorter.
 pub fn number(value: f64) -> String {
+    significant(value, 6)
+}
+
+fn significant(value: f64, digits: i32) -> String {
     let size = value.abs();
-    if size != 0.0 && !(1e-4..1e7).contains(&size) { format!("{value:.6e}") } else { format!("{value:.6}") }
+    if size == 0.0 || !size.is_finite() {
+        return if size == 0.0 { "0".into() } else { value.to_string() };
+    }
+    // Of the number as it will be shown: 9.9999996 has as many places as 10.
+    let rounded = format!("{size:.*e}", digits as usize - 1);
+    let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    match exponent {
+        -5..=6 => format!("{value:.*}", (digits - 1 - exponent).max(0) as usize),
+        _ => format!("{value:.*e}", digits as usize - 1),
+    }
 }
 
 /// A number, or a dash.
@@ -112,13 +125,24 @@ pub fn version() -> String {
 /// Four significant digits, or a dash.
 pub fn digits(value: Option<f64>) -> String {
     let Some(value) = value.filter(|v| v.is_finite()) else { return "-".into() };
-    let size = value.abs();
-    if size == 0.0 {
-        return "0".into();
-    }
-    let places = 3 - size.log10().floor() as i32;
-    match places {
-        -2..=8 => format!("{value:.*}", places.max(0) as usize),
-        _ => format!("{value:.3e}"),
+    significant(value, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn point_06_numbers_have_significant_digits() {
+        assert_eq!(
+            (number(0.0012345678), number(1.0), number(0.0)),
+            ("0.00123457".into(), "1.00000".into(), "0".into())
+        );
+        assert_eq!(
+            (digits(Some(0.00004321)), digits(Some(9.99996)), digits(None)),
+            ("0.00004321".into(), "10.00".into(), "-".into())
+        );
+        assert_eq!((number(1.5e-9), number(123456789.0)), ("1.50000e-9".into(), "1.23457e8".into()));
+        assert_eq!((counted(1, "edge"), ordinal(2), ordinal(12)), ("1 edge".into(), "2nd".into(), "12th".into()));
     }
 }

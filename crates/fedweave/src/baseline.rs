@@ -16,4 +16,4 @@ pub use fedavg::{FedAvg, FedAvgOptions, LocalUpdate};
 pub use ifca::{Averaging, Ifca, IfcaOptions, IfcaStart};
 pub use pfedme::{PFedMe, PFedMeOptions};
 pub use pick::{Picked, pick, step_grid};
-pub use pooled::{global, local, oracle};
+pub use pooled::{RIDGES, global, local, oracle};

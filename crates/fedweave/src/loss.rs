@@ -133,6 +133,10 @@ pub trait Loss: Send + Sync {
     fn curvature(&self, node: usize) -> Curvature;
     /// `L_i(w)`.
     fn value(&self, node: usize, w: &[f64]) -> f64;
+    /// What is told as the error of `w`: never negative, unlike a likelihood without its constant.
+    fn error(&self, node: usize, w: &[f64]) -> f64 {
+        self.value(node, w)
+    }
     /// A (sub)gradient of `L_i` at `w`.
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]);
     /// `out <-` the gradient as rows `batch` of the node (counted from 0) suggest it: their part of it, scaled up from

@@ -28,7 +28,7 @@ impl std::fmt::Display for Unbounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Unbounded::Penalty => "the penalty is not a norm: a liar can pull as hard as it likes",
-            Unbounded::Loss => "the loss of some node is not strongly convex; a ridge makes it so",
+            Unbounded::Loss => "the loss of some node is not strongly convex; a ridge makes it so, but for the intercept, which it spares",
         })
     }
 }

@@ -24,7 +24,7 @@ pub struct Errors {
 impl Errors {
     /// Evaluates models `w` on the rows of `loss` (built without ridge).
     pub fn of(loss: &dyn Loss, w: &Matrix) -> Self {
-        let error = |i: usize| loss.has_rows(i).then(|| loss.value(i, w.row(i)));
+        let error = |i: usize| loss.has_rows(i).then(|| loss.error(i, w.row(i)));
         Errors { by_node: ordered_map(loss.nodes(), error) }
     }
 

@@ -5,6 +5,7 @@ mod bad_input;
 mod extremes;
 mod federation;
 mod federation_models;
+mod first_steps;
 mod golden;
 mod intervals;
 mod membership;

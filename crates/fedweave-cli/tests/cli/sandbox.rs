@@ -124,9 +124,15 @@ impl Sandbox {
         finish(self.start(arguments), arguments)
     }
 
-    pub fn start(&self, arguments: &str) -> Child {
+    /// `fedweave` with these arguments, not started yet.
+    pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fedweave"));
         command.args(arguments.split_whitespace()).current_dir(self.folder.path());
+        command
+    }
+
+    pub fn start(&self, arguments: &str) -> Child {
+        let mut command = self.command(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 

@@ -29,7 +29,7 @@ const SPELLINGS: [Spelling; 4] = [
     (|id| id.trim().to_owned(), "they differ in spaces around the names"),
     (|id| id.trim().to_lowercase(), "they differ in upper and lower case"),
     (as_number, "numbers are written differently"),
-    (|id| as_number(id.trim_start_matches(|c: char| !c.is_ascii_digit())), "one side puts letters before the number"),
+    (without_letters, "one side puts letters before the number"),
 ];
 
 impl Matching {
@@ -64,7 +64,11 @@ impl fmt::Display for Matching {
         let (shared, nodes) = (self.shared, self.nodes);
         match shared {
             0 => write!(f, "none of the {nodes} nodes with rows has an edge")?,
-            _ => write!(f, "{shared} of the {nodes} nodes with rows are in it, {} of its nodes have no rows", self.strangers)?,
+            _ => write!(
+                f,
+                "{shared} of the {nodes} nodes with rows are in it, {} of its nodes have no rows",
+                self.strangers
+            )?,
         }
         write!(f, ": rows have {}, edges have {}", quoted(&self.without_edges), quoted(&self.without_rows))?;
         self.cause.iter().try_for_each(|cause| write!(f, "; {cause}"))
@@ -86,6 +90,14 @@ fn cause(strangers: &[String], rows: &[String]) -> Option<String> {
 /// `7`, `7.0` and `007` alike.
 fn as_number(id: &str) -> String {
     id.trim().parse::<f64>().map_or_else(|_| id.to_owned(), |number| number.to_string())
+}
+
+/// `n7` and `7` alike; a name without a number stays as it is.
+fn without_letters(id: &str) -> String {
+    match id.trim_start_matches(|c: char| !c.is_ascii_digit()) {
+        "" => id.to_owned(),
+        number => as_number(number),
+    }
 }
 
 #[cfg(test)]

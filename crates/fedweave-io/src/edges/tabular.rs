@@ -36,7 +36,11 @@ pub(super) fn read(path: &Path) -> Result<EdgeList, IoError> {
     let mut list = Builder::new(path, table.at());
     list.notes.extend(table.notes().iter().cloned());
     if !table.names()[first].eq_ignore_ascii_case(ENDS[0].0) {
-        list.notes.push(format!("columns {} and {} are the ends of edges", table.names()[first], table.names()[second]));
+        list.notes.push(format!(
+            "columns {} and {} are the ends of edges",
+            table.names()[first],
+            table.names()[second]
+        ));
     }
     for (row, &line) in table.lines().iter().enumerate() {
         list.edge(line, source.get(row), target.get(row), weight[row])?;

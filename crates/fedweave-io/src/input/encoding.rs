@@ -127,7 +127,12 @@ impl Encoding {
     }
 
     /// Rows of a table whose texts all occurred when the encoding was learnt; `strange` is told the others.
-    pub(super) fn known(&self, table: &Table, rows: Vec<usize>, strange: &mut impl FnMut(String)) -> Result<Vec<usize>, IoError> {
+    pub(super) fn known(
+        &self,
+        table: &Table,
+        rows: Vec<usize>,
+        strange: &mut impl FnMut(String),
+    ) -> Result<Vec<usize>, IoError> {
         let mut keep = vec![true; table.rows()];
         for feature in &self.features {
             let Feature::OneHot { column, levels, .. } = feature else { continue };

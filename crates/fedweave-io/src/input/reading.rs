@@ -33,7 +33,8 @@ fn set_aside(spec: &InputSpec, table: &Table) -> Option<String> {
         return None;
     }
     let by = spec.by.iter().map(|name| (name, "--by"));
-    let others = spec.time.iter().map(|name| (name, "--time")).chain(spec.group.iter().map(|name| (name, "--split-by")));
+    let others =
+        spec.time.iter().map(|name| (name, "--time")).chain(spec.group.iter().map(|name| (name, "--split-by")));
     let mut parts: Vec<String> = Vec::new();
     for (name, flag) in others.chain(by) {
         if table.position(name).is_some() && !spec.one_hot.contains(name) {

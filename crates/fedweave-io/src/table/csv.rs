@@ -41,7 +41,8 @@ fn read_rows(records: &mut Records, columns: &mut [Growing]) -> Result<(Vec<u64>
     while records.advance()? {
         let (expected, found) = (columns.len(), records.fields().len());
         if found != expected {
-            let delimiter = DELIMITERS.iter().find(|(c, _)| *c == records.delimiter()).map_or("commas", |(_, name)| name);
+            let delimiter =
+                DELIMITERS.iter().find(|(c, _)| *c == records.delimiter()).map_or("commas", |(_, name)| name);
             return Err(records.place().fault(Fault::Ragged { expected, found, delimiter }));
         }
         for (column, cell) in columns.iter_mut().zip(records.fields()) {

@@ -37,7 +37,14 @@ fn decode(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Result<Table,
     let mut columns: Vec<Growing> = names.iter().map(|name| Growing::new(kind(name))).collect();
     let rows = read_groups(&reader, schema, &mut columns).map_err(broken)?;
     let columns = columns.into_iter().map(Growing::finish).collect();
-    Ok(Table { path: path.to_path_buf(), names, columns, lines: (1..=rows as u64).collect(), at: At::Row, notes: Vec::new() })
+    Ok(Table {
+        path: path.to_path_buf(),
+        names,
+        columns,
+        lines: (1..=rows as u64).collect(),
+        at: At::Row,
+        notes: Vec::new(),
+    })
 }
 
 /// Reads every wanted column of every group of rows; the number of rows.

@@ -38,7 +38,8 @@ impl CompareResult {
             dim: networked.w.cols(),
             nodes: self.input.names.len(),
             edges: self.input.graph.edges(),
-            rows: self.input.data.len(),
+            rows: self.rows_trained,
+            rows_held_out: self.input.data.len() - self.rows_trained,
             target: self.request.naming.target.clone(),
             split: self.request.held_out.describe(),
             ..Default::default()
@@ -48,6 +49,7 @@ impl CompareResult {
     fn outcome(&self) -> report::Outcome {
         let error = |method: Method| Some(self.error(method).0);
         report::Outcome {
+            status: if self.converged() { report::Status::Converged } else { report::Status::IterationLimit },
             tolerance: self.request.solve.tolerance,
             error_name: self.error_name().into(),
             local_error: error(LOCAL),
@@ -76,7 +78,7 @@ impl CompareResult {
             splits: self.outcomes.len(),
             nodes_gain,
             nodes_lose,
-            splits_better_than_shuffled: Some(self.better_than_shuffled()),
+            splits_better_than_shuffled: self.has_control().then(|| self.better_than_shuffled()),
         });
     }
 }

@@ -5,7 +5,7 @@ use fedweave::compare::Judged;
 use serde_json::{Map, Value, json};
 
 use super::{CompareResult, LOCAL, Method};
-use crate::wording::digits;
+use crate::wording::{counted, digits, notices};
 
 /// The one JSON object of `--json` and `summary.json`.
 pub fn summary(compared: &CompareResult) -> Value {
@@ -29,7 +29,8 @@ pub fn summary(compared: &CompareResult) -> Value {
     all.insert("splits".into(), json!(compared.outcomes.len()));
     all.insert("split".into(), json!(compared.request.held_out.describe()));
     all.insert("error".into(), json!(compared.error_name()));
-    all.insert("networked_beats_shuffled".into(), json!(compared.better_than_shuffled()));
+    let beaten = compared.has_control().then(|| compared.better_than_shuffled());
+    all.insert("networked_beats_shuffled".into(), json!(beaten));
     all.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     Value::Object(all)
 }
@@ -57,11 +58,16 @@ pub fn text(compared: &CompareResult) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let (splits, better) = (compared.outcomes.len(), compared.better_than_shuffled());
+    let splits = counted(compared.outcomes.len(), "split");
+    let control = match compared.has_control() {
+        true => format!("the graph beats a shuffled one in {} of {splits}", compared.better_than_shuffled()),
+        false => "no shuffled graph: with fewer than three nodes, or without edges, it would be the same one".into(),
+    };
+    let notes: String = notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).collect();
     format!(
-        "{}, mean over nodes; {splits} split(s); better and worse than local\n{table}\n\
-         the graph beats a shuffled one in {better} of {splits} split(s)\nsplit: {}",
+        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}",
         compared.error_name(),
+        counted(compared.rows_trained, "row"),
         compared.request.held_out.describe()
     )
 }

@@ -11,13 +11,10 @@ use fedweave_io::Input;
 
 use super::{Strength, build};
 use crate::error::Result;
-use crate::held_out::{HeldOutErrors, grid_of};
+use crate::held_out::{HeldOutErrors, grid_of, with_best_ridge};
 use crate::request::FitRequest;
 use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage};
-
-/// Ridges that models of nodes alone, and of all together, may choose from.
-const RIDGES: [f64; 6] = [1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0];
 
 /// Chooses lambda on folds, or judges a fixed one.
 pub(super) fn strength(
@@ -74,35 +71,19 @@ fn all_in_turn(folds: &Folds) -> Split {
     Split { part: (0..folds.rows()).map(part).collect() }
 }
 
-/// Errors of models that choose their own ridge on the same folds.
-fn with_best_ridge(
-    request: &FitRequest,
-    loss: &LossSpec,
-    rows: &Dataset,
-    folds: &Folds,
-    models: impl Fn(&Dataset, &LossOptions) -> fedweave::Result<Matrix> + Sync,
-) -> Result<Errors> {
-    let mut best: Option<Errors> = None;
-    for ridge in RIDGES.into_iter().chain([request.model.options.ridge]).filter(|ridge| *ridge > 0.0) {
-        let options = LossOptions { ridge, ..request.model.options };
-        let errors = pooled_errors(rows, folds, loss, |train| models(train, &options))?;
-        let smaller = best.as_ref().is_none_or(|best| errors.mean() < best.mean());
-        if smaller {
-            best = Some(errors);
-        }
-    }
-    Ok(best.unwrap_or(Errors { by_node: vec![None; rows.nodes()] }))
-}
-
 fn local(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Errors> {
-    with_best_ridge(request, loss, rows, folds, |train, options| baseline::local(loss, train.clone(), options))
+    with_best_ridge(&request.model.options, |options| {
+        pooled_errors(rows, folds, loss, |train| baseline::local(loss, train.clone(), options))
+    })
 }
 
 fn global(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Option<Errors>> {
     let LossSpec::Same(family) = loss else { return Ok(None) };
-    let models = |train: &Dataset, options: &LossOptions| {
-        let w = baseline::global(*family, train, options)?;
-        Ok(Matrix::from_rows(w.len(), w.repeat(train.nodes())))
+    let errors = |options: &LossOptions| {
+        pooled_errors(rows, folds, loss, |train| {
+            let w = baseline::global(*family, train, options)?;
+            Ok(Matrix::from_rows(w.len(), w.repeat(train.nodes())))
+        })
     };
-    with_best_ridge(request, loss, rows, folds, models).map(Some)
+    with_best_ridge(&request.model.options, errors).map(Some)
 }

@@ -47,7 +47,6 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train()?.mean())));
     lines.extend(held_out(fit));
     lines.extend(fit.calibration.as_ref().map(coverage_words).transpose()?);
-    lines.extend(liars(fit));
     if let (Some(path), true) = (path, s.status != Status::Converged && fit.traffic.is_none()) {
         let dir = path.display();
         lines.push(format!("to go on: fedweave fit --resume {dir} --max-iterations N --out {dir} --overwrite"));
@@ -66,18 +65,6 @@ fn held_out(fit: &FitResult) -> Vec<String> {
         format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)),
         format!("  split: {}", fit.request.held_out.describe()),
     ]
-}
-
-/// What one lying node could do to the others in a federation.
-fn liars(fit: &FitResult) -> Option<String> {
-    Some(match fit.worst_liar()? {
-        Ok((_, 0.0)) => return None,
-        Ok((node, bound)) => {
-            let name = &fit.input.names[node];
-            format!("one lying node could move all other models together by at most {} (`{name}`)", number(bound))
-        }
-        Err(why) => format!("no bound on what one lying node could do: {why}"),
-    })
 }
 
 /// What a solver that exchanges messages sent.

@@ -1,5 +1,6 @@
 //! Does the network help? Local-only, one global model, networked, shuffled graph.
 
+use fedweave::baseline::RIDGES;
 use fedweave::loss::Family;
 use fedweave::matrix::Matrix;
 use fedweave::solve;
@@ -17,8 +18,6 @@ use super::tune::TuneRequest;
 use super::{Naming, Output, solver, unread};
 use crate::error::{Result, require};
 
-/// What every method chooses from: local models on few rows are hopeless without a ridge.
-const RIDGES: [f64; 5] = [1e-6, 1e-3, 1e-2, 1e-1, 1.0];
 /// Relative accuracy of every solve: errors on test rows do not depend on the last digits.
 const TOLERANCE: f64 = 1e-5;
 
@@ -74,6 +73,10 @@ impl CompareRequest {
         require!(RoundsChoice::read(reader)?.is_none(), "--solver {} belongs to `fedweave fit`", solver());
         let splits = reader.count("splits").unwrap_or(1);
         require!(splits > 0, "--splits must be at least 1");
+        require!(
+            splits == 1 || reader.text("split") != Some("last"),
+            "--split last holds out the same rows in every split: leave out --splits, or draw rows (--split random, --split-by)"
+        );
         let mut solve = solver::read(reader)?;
         solve.tolerance = reader.number("tolerance").unwrap_or(TOLERANCE);
         Ok(CompareRequest {

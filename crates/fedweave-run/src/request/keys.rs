@@ -98,6 +98,11 @@ impl Key {
         self.jobs & job.bit() != 0
     }
 
+    /// True for what most users need; the rest is shown to those who ask for all.
+    pub fn is_common(&self) -> bool {
+        COMMON.contains(&self.name)
+    }
+
     /// Names the jobs that know it.
     pub fn jobs(&self) -> String {
         let names = Job::ALL.into_iter().filter(|job| self.is_for(*job));
@@ -117,6 +122,42 @@ const fn key(name: &'static str, kind: Kind, value: &'static str, jobs: u8, help
 pub fn find(name: &str) -> Option<&'static Key> {
     GROUPS.iter().flat_map(|(_, keys)| keys.iter()).find(|key| key.name == name)
 }
+
+/// What short help texts show.
+const COMMON: [&str; 32] = [
+    "nodes",
+    "edges",
+    "knn",
+    "by",
+    "node",
+    "target",
+    "features",
+    "drop",
+    "one-hot",
+    "missing",
+    "standardize",
+    "loss",
+    "ridge",
+    "tune",
+    "coupling",
+    "penalty",
+    "lambda",
+    "model",
+    "validation",
+    "split",
+    "out",
+    "overwrite",
+    "json",
+    "breakpoints",
+    "count",
+    "train",
+    "test",
+    "splits",
+    "asker",
+    "candidates",
+    "rounds",
+    "parts",
+];
 
 /// Keys under their headings, in the order of help texts and config files. The first one is the table of rows.
 #[rustfmt::skip]

@@ -26,6 +26,9 @@ pub struct ModelChoice {
     pub standardize: bool,
     /// Nodes without rows or edges are errors.
     pub strict: bool,
+    /// Somebody said which ridge.
+    pub ridge_told: bool,
+    intercept: bool,
     shape: Shape,
 }
 
@@ -44,6 +47,7 @@ impl ModelChoice {
             quantile: reader.number("quantile").unwrap_or(0.5),
         };
         let family = family(reader.text("loss").unwrap_or("squared"), shape)?;
+        let ridge_told = reader.has("ridge");
         let ridges = reader.numbers_from("ridge", 0.0)?.unwrap_or_else(|| ridges.to_vec());
         let weights = [("equal", NodeWeight::Equal), ("rows", NodeWeight::Rows)];
         let intercept = !reader.flag("no-intercept") && family != Family::Point;
@@ -54,6 +58,8 @@ impl ModelChoice {
             penalty: PenaltyChoice::read(reader, matrix)?,
             standardize: reader.flag("standardize"),
             strict: reader.flag("strict"),
+            ridge_told,
+            intercept,
             family,
             ridges,
             shape,
@@ -62,7 +68,7 @@ impl ModelChoice {
 
     /// True if the last feature is an intercept.
     pub fn intercept(&self) -> bool {
-        self.options.spare_last
+        self.intercept
     }
 
     /// Refuses several ridges, for jobs that do not choose.

@@ -19,6 +19,9 @@ pub fn local(loss: &LossSpec, data: Dataset, options: &LossOptions) -> Result<Ma
     Ok(w)
 }
 
+/// Ridges that a model of a node alone, and one for all, may choose from: on few rows they are hopeless without one.
+pub const RIDGES: [f64; 5] = [1e-6, 1e-3, 1e-2, 1e-1, 1.0];
+
 /// One model for all: the minimiser of the mean (by [`NodeWeight`](crate::loss::NodeWeight)) of the local losses.
 pub fn global(family: Family, data: &Dataset, options: &LossOptions) -> Result<Vec<f64>> {
     let everyone = vec![0; data.nodes()];

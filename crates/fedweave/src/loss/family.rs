@@ -142,7 +142,7 @@ impl Family {
             Family::Huber { .. } => "mean Huber loss",
             Family::Logistic | Family::Multinomial { .. } => "mean log-loss",
             Family::SquaredHinge => "mean squared hinge loss",
-            Family::Poisson => "mean Poisson loss",
+            Family::Poisson => "mean Poisson deviance",
             Family::Quantile { .. } => "mean pinball loss",
             Family::Point => "mean squared distance",
         }

@@ -70,6 +70,10 @@ impl Loss for Mixed {
         self.of(node).curvature(node)
     }
 
+    fn error(&self, node: usize, w: &[f64]) -> f64 {
+        self.of(node).error(node, w)
+    }
+
     fn value(&self, node: usize, w: &[f64]) -> f64 {
         self.of(node).value(node, w)
     }

@@ -18,6 +18,12 @@ impl Pointwise for Poisson {
         s.exp() - y * s
     }
 
+    /// The deviance `2 (y log(y / m) - y + m)` at the mean `m = exp(s)`.
+    fn error(&self, s: f64, y: f64) -> f64 {
+        let best = if y > 0.0 { y - y * y.ln() } else { 0.0 };
+        2.0 * (self.value(s, y) - best).max(0.0)
+    }
+
     fn slope(&self, s: f64, y: f64) -> f64 {
         s.exp() - y
     }

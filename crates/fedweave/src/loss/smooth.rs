@@ -28,6 +28,10 @@ pub trait Pointwise: Send + Sync + 'static {
     fn accepts(&self, y: f64) -> bool;
     /// `l(s, y)`.
     fn value(&self, s: f64, y: f64) -> f64;
+    /// What a row with this score is told to cost.
+    fn error(&self, s: f64, y: f64) -> f64 {
+        self.value(s, y)
+    }
     /// `dl/ds`.
     fn slope(&self, s: f64, y: f64) -> f64;
     /// `d2l/ds2` (an element of the generalised derivative of the slope).
@@ -158,6 +162,11 @@ impl<P: Pointwise> Loss for Smooth<P> {
         let (family, rows, range) = (&self.family, &self.rows, self.rows.data.rows(node));
         let (x, y, share) = (rows.data.features(node), &rows.data.y()[range.clone()], &rows.share[range]);
         by_dim!(w.len(), fit(family, x, y, share, w)) + self.rows.ridge_value(w)
+    }
+
+    fn error(&self, node: usize, w: &[f64]) -> f64 {
+        let rows = self.rows.iter(node).map(|(x, y, share)| share * self.family.error(dot(x, w), y));
+        rows.sum::<f64>() + self.rows.ridge_value(w)
     }
 
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {

@@ -1,0 +1,280 @@
+//! What a new user trips over: one test for each thing that was in the way.
+
+use std::process::Stdio;
+
+use crate::sandbox::Sandbox;
+
+/// Rows of eight nodes `S0` to `S7` with features x1, x2, a target y, a count and a class in words.
+pub fn rows(names: impl Fn(usize) -> String, delimiter: char) -> String {
+    let mut text = "node,x1,x2,y,count,ok\n".replace(',', &delimiter.to_string());
+    for i in 0..8 {
+        for k in 0..12 {
+            let (x1, x2) = (((7 * i + 3 * k) % 11) as f64 / 5.0 - 1.0, ((5 * i + k * k) % 13) as f64 / 6.0 - 1.0);
+            let noise = ((i * 31 + k * 17) % 7) as f64 / 20.0;
+            let y = 1.0 + (0.5 + 0.1 * i as f64) * x1 - 0.3 * x2 + noise;
+            let (count, ok) = ((2.0 * y).max(0.0).round(), if y > 1.0 { "pass" } else { "fail" });
+            let cells = [names(i), x1.to_string(), x2.to_string(), y.to_string(), count.to_string(), ok.to_string()];
+            text += &(cells.join(&delimiter.to_string()) + "\n");
+        }
+    }
+    text
+}
+
+/// A chain over the same nodes.
+pub fn chain(header: &str, names: impl Fn(usize) -> String) -> String {
+    let edges: String = (0..7).map(|i| format!("{},{}\n", names(i), names(i + 1))).collect();
+    format!("{header}\n{edges}")
+}
+
+pub fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", rows(|i| format!("S{i}"), ','));
+    sandbox.write("chain.csv", chain("source,target", |i| format!("S{i}")));
+    sandbox
+}
+
+const FIT: &str = "fit rows.csv --edges chain.csv --target y --features x1,x2";
+const COMPARE: &str = "compare rows.csv --edges chain.csv --target y --features x1,x2 --rivals none";
+
+#[test]
+fn point_01_a_report_of_a_comparison_speaks_of_the_comparison() {
+    let sandbox = sandbox();
+    sandbox.succeed(&format!("{COMPARE} --out run"));
+    let page = sandbox.read("run/report.html");
+    let words = page.split("<script").next().unwrap();
+    for wrong in ["cannot be compared", "Reached its tolerance", "no certificate", ">Iterations<", "to 96 rows"] {
+        assert!(!words.contains(wrong), "{wrong}");
+    }
+    for right in ["4 methods compared on 1 split", "Best method", "fitted to 80 rows", "every node alone"] {
+        assert!(words.contains(right), "{right}");
+    }
+}
+
+#[test]
+fn point_02_counts_and_classes_are_judged_on_their_own_scale() {
+    let sandbox = sandbox();
+    let counts = sandbox.json("fit rows.csv --edges chain.csv --target count --features x1,x2 --loss poisson");
+    assert_eq!(counts["error"], "mean Poisson deviance");
+    for error in ["train_error", "validation_error", "local_error", "global_error"] {
+        assert!(counts[error].as_f64().unwrap() >= 0.0, "{error} {}", counts[error]);
+    }
+    let text = sandbox.succeed("fit rows.csv --edges chain.csv --target ok --features x1,x2 --loss logistic --out run");
+    assert!(text.contains("\"pass\" counts as 1, \"fail\" as 0"), "{text}");
+    assert!(sandbox.succeed("predict run rows.csv").contains("pass"));
+    for (pair, one) in [("True/False", "True"), ("yes/no", "yes")] {
+        let (positive, negative) = pair.split_once('/').unwrap();
+        let text = sandbox.read("rows.csv").replace("pass", positive).replace("fail", negative);
+        sandbox.write("words.csv", text);
+        let told = sandbox.succeed("fit words.csv --target ok --features x1,x2 --loss logistic --edges chain.csv");
+        assert!(told.contains(&format!("{one:?} counts as 1")), "{told}");
+    }
+    // One node has one class only, and nobody to learn from.
+    let one_class: String = sandbox
+        .read("rows.csv")
+        .lines()
+        .map(|line| {
+            let line = if line.starts_with("S0,") { line.replace("fail", "pass") } else { line.to_owned() };
+            line + "\n"
+        })
+        .collect();
+    sandbox.write("one.csv", one_class);
+    let told = sandbox.succeed("fit one.csv --target ok --features x1,x2 --loss logistic --lambda 0");
+    assert!(told.contains("a ridge of 0.001 on all coefficients"), "{told}");
+    let refused = sandbox.run("fit one.csv --target ok --features x1,x2 --loss logistic --lambda 0 --ridge 0");
+    assert_eq!(refused.code, 2);
+}
+
+#[test]
+fn point_03_edges_that_share_no_node_with_the_rows_are_an_error() {
+    let sandbox = sandbox();
+    let cases = [
+        (chain("source,target", |i| format!("s{i}")), "upper and lower case: \"s0\" is perhaps \"S0\""),
+        (chain("source,target", |i| format!("{i}")), "letters before the number"),
+        (chain("source,target", |i| format!("T{}x", i * i)), "rows have \"S0\", \"S1\", \"S2\", edges have \"T0x\""),
+    ];
+    for (edges, words) in cases {
+        sandbox.write("odd.csv", edges);
+        let told = sandbox.run("fit rows.csv --edges odd.csv --target y --features x1,x2");
+        assert!(told.code == 2 && told.stderr.contains(words), "{} {}", told.code, told.stderr);
+    }
+    sandbox.write("numbers.csv", rows(|i| i.to_string(), ','));
+    sandbox.write("odd.csv", chain("source,target", |i| format!("{i}.0")));
+    let told = sandbox.run("fit numbers.csv --edges odd.csv --target y --features x1,x2");
+    assert!(told.code == 2 && told.stderr.contains("numbers are written differently"), "{}", told.stderr);
+    // A partial match says how many.
+    sandbox.write("part.csv", chain("source,target", |i| if i < 4 { format!("S{i}") } else { format!("s{i}") }));
+    let told = sandbox.succeed("fit rows.csv --edges part.csv --target y --features x1,x2");
+    assert!(told.contains("4 of the 8 nodes with rows are in it, 4 of its nodes have no rows"), "{told}");
+}
+
+#[test]
+fn point_04_the_local_baseline_of_fit_is_tuned() {
+    // Three rows a node for three parameters, nearly all noise: without a ridge every node alone is hopeless.
+    let sandbox = sandbox();
+    let (mut text, mut state) = ("node,x1,x2,y\n".to_owned(), 1u64);
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as f64 / (1u64 << 30) as f64 - 1.0
+    };
+    for i in 0..32 {
+        let (x1, x2, noise) = (draw(), draw(), draw());
+        text += &format!("S{},{x1},{x2},{}\n", i % 8, 0.2 * x1 + noise);
+    }
+    sandbox.write("few.csv", text);
+    let told = sandbox.json("fit few.csv --edges chain.csv --target y --features x1,x2");
+    let alone = sandbox.json("fit few.csv --edges chain.csv --target y --features x1,x2 --lambda 0 --validation 0.2");
+    let (tuned, bare) = (told["local_error"].as_f64().unwrap(), alone["validation_error"].as_f64().unwrap());
+    assert!(tuned < 0.9 * bare, "{tuned} {bare}");
+}
+
+#[test]
+fn point_07_predict_skips_what_it_does_not_know_and_judges_what_it_does() {
+    let sandbox = sandbox();
+    sandbox.succeed(&format!("{FIT} --one-hot ok --lambda 0.1 --out run"));
+    let text = sandbox.read("rows.csv") + "Z9,0.1,0.2,1.0,2,pass\nS0,0.1,0.2,1.0,2,perhaps\n";
+    sandbox.write("new.csv", text.replace("node,", "place,"));
+    let told = sandbox.run("predict run new.csv");
+    assert!(told.code == 2 && told.stderr.contains("--node"), "{}", told.stderr);
+    let told = sandbox.run("predict run new.csv --node place");
+    assert_eq!(told.code, 2);
+    let told = sandbox.run("predict run new.csv --node place --skip-unknown");
+    assert_eq!((told.code, told.stdout.lines().count()), (0, 97), "{}", told.stderr);
+    for words in ["2 rows left out: unknown nodes Z9; unknown categories ok=perhaps", "mean squared error 0.0"] {
+        assert!(told.stderr.contains(words), "{}", told.stderr);
+    }
+    // Standard input.
+    let mut program = sandbox.command("predict run -");
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), sandbox.read("rows.csv").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 97);
+}
+
+#[test]
+fn point_09_the_last_rows_are_not_counted_as_several_splits() {
+    let told = sandbox().run(&format!("{COMPARE} --split last --splits 10"));
+    assert!(told.code == 2 && told.stderr.contains("the same rows in every split"), "{}", told.stderr);
+    sandbox().succeed(&format!("{COMPARE} --split last"));
+}
+
+#[test]
+fn point_11_what_becomes_of_columns_and_distances_is_said() {
+    let sandbox = sandbox();
+    let place = |line: &str| match line.strip_prefix('S') {
+        Some(rest) => format!("{line},{},{}", 60 + rest.as_bytes()[0] % 10, 20 + rest.as_bytes()[0] % 7),
+        None => format!("{line},lat_n,lon_w"),
+    };
+    let placed: Vec<String> = sandbox.read("rows.csv").lines().map(place).collect();
+    sandbox.write("placed.csv", placed.join("\n"));
+    let flags = "fit placed.csv --target y --drop ok --knn 2 --by lat_n,lon_w --split-by count --validation 0.2";
+    let told = sandbox.run(flags);
+    assert!(told.code == 2 && told.stderr.contains("are lat_n, lon_w latitude and longitude"), "{}", told.stderr);
+    let told = sandbox.succeed(&format!("{flags} --metric great-circle"));
+    for words in ["count (--split-by), lat_n (--by), lon_w (--by)", "2 nearest by great-circle distance (lat_n, lon_w)"]
+    {
+        assert!(told.contains(words), "{told}");
+    }
+    assert!(!told.contains("lying node"), "{told}");
+}
+
+#[test]
+fn point_12_without_a_graph_there_is_no_shuffled_graph() {
+    let sandbox = sandbox();
+    let told = sandbox.succeed("compare rows.csv --target y --features x1,x2 --rivals none");
+    assert!(!told.contains(" shuffled  ") && !told.contains("beats a shuffled"), "{told}");
+    let told = sandbox.json("compare rows.csv --target y --features x1,x2 --rivals none");
+    assert!(told["shuffled"].is_null() && told["networked_beats_shuffled"].is_null(), "{told}");
+}
+
+#[test]
+fn point_13_help_shows_what_is_common_first() {
+    let sandbox = sandbox();
+    let (short, all) = (sandbox.succeed("fit --help"), sandbox.succeed("fit --help-all"));
+    assert!(
+        short.lines().count() < 80 && all.lines().count() > 150,
+        "{} {}",
+        short.lines().count(),
+        all.lines().count()
+    );
+    for flag in ["--edges", "--target", "--lambda", "--out", "--help-all"] {
+        assert!(short.contains(flag), "{flag}");
+    }
+    assert!(!short.contains("--cease-after") && all.contains("--cease-after"));
+    assert!(!all.contains("--candidates <B>") && !all.contains("--loopback-plaintext"));
+}
+
+#[test]
+fn point_14_files_of_other_programs_are_read_and_that_is_said() {
+    let sandbox = sandbox();
+    let expected = sandbox.json(&format!("{FIT} --lambda 0.1"))["objective"].as_f64().unwrap();
+    let name = |i: usize| format!("S{i}");
+    let pairs = |line: &dyn Fn(usize) -> String| (0..7).map(line).collect::<String>();
+    let gml = format!(
+        "graph [\n{}{}]\n",
+        (0..8).map(|i| format!("  node [\n    id {i}\n    label \"S{i}\"\n  ]\n")).collect::<String>(),
+        pairs(&|i| format!("  edge [ source {i} target {} ]\n", i + 1)),
+    );
+    let files = [
+        ("ij.csv", chain("i,j", name), "columns i and j are the ends of edges"),
+        ("uv.csv", chain("u,v", name), "columns u and v"),
+        ("fromto.csv", chain("from,to", name), "columns from and to"),
+        ("semicolons.csv", chain("source,target", name).replace(',', ";"), "separated by semicolons"),
+        ("graph.edgelist", pairs(&|i| format!("S{i} S{} {{'weight': 1.0}}\n", i + 1)), "networkx"),
+        ("graph.gml", gml, ""),
+    ];
+    for (file, text, words) in files {
+        sandbox.write(file, text);
+        let flags = format!("fit rows.csv --edges {file} --target y --features x1,x2 --lambda 0.1");
+        let told = sandbox.succeed(&flags);
+        assert!(told.contains(words), "{file}: {told}");
+        let objective = sandbox.json(&flags)["objective"].as_f64().unwrap();
+        assert!((objective - expected).abs() < 1e-9, "{file}: {objective} {expected}");
+    }
+    let european = rows(name, ';').replace('.', ",");
+    sandbox.write("rows_eu.csv", european);
+    let flags = "fit rows_eu.csv --edges chain.csv --target y --features x1,x2 --lambda 0.1";
+    assert!(sandbox.succeed(flags).contains("commas in numbers are read as decimal points"));
+    assert!((sandbox.json(flags)["objective"].as_f64().unwrap() - expected).abs() < 1e-9);
+    sandbox.write("pair.csv", "source,target\nS0,S1\n");
+    let told = sandbox.succeed("fit rows.csv --edges pair.csv --target y --features x1,x2 --lambda 0.1");
+    assert!(told.contains("8 nodes, 1 edge, 96 rows"), "{told}");
+}
+
+/// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
+#[test]
+fn first_run_with_six_typical_defects() {
+    let sandbox = sandbox();
+    let defects = rows(|i| format!("S{i}"), ';').replace("node;", "station;").replacen("S2;", "S2;NA", 1);
+    let defects = defects.replacen("S2;NA-", "S2;NA;-", 1).replacen("S2;NA0", "S2;NA;0", 1);
+    let defects: Vec<String> = defects
+        .lines()
+        .map(|line| {
+            let mut cells: Vec<&str> = line.split(';').collect();
+            if cells.len() > 6 {
+                cells.remove(2);
+            }
+            cells.join(";")
+        })
+        .collect();
+    sandbox.write("mine.csv", defects.join("\r\n"));
+    sandbox.write("edges.csv", chain("from,to", |i| format!("s{i}")));
+    let steps = [
+        ("fit mine.csv --edges edges.csv --target temp", "name it with --node"),
+        ("fit mine.csv --node station --edges edges.csv --target temp", "no column \"temp\""),
+        ("fit mine.csv --node station --edges edges.csv --target y", "--drop ok"),
+        ("fit mine.csv --node station --edges edges.csv --target y --drop ok", "use --missing drop or --missing mean"),
+        ("fit mine.csv --node station --edges edges.csv --target y --drop ok --missing drop", "upper and lower case"),
+    ];
+    for (command, remedy) in steps {
+        let told = sandbox.run(command);
+        assert!(told.code == 2 && told.stderr.contains(remedy), "{command}\n{}", told.stderr);
+    }
+    let flags = "mine.csv --node station --edges chain.csv --target y --drop ok --missing drop";
+    let told = sandbox.succeed(&format!("fit {flags} --out run"));
+    for words in ["separated by semicolons", "1 row(s) with missing values were dropped", "written to run"] {
+        assert!(told.contains(words), "{told}");
+    }
+    sandbox.succeed(&format!("compare {flags} --rivals none"));
+    assert!(sandbox.run("predict run mine.csv --skip-unknown").code == 2, "a missing value is not an unknown one");
+}
