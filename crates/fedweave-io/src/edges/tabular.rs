@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::table::{Kind, Table};
 
 /// What the two ends of an edge are called. The first pair that a header has both of counts.
-pub(crate) const ENDS: [(&str, &str); 8] = [
+const ENDS: [(&str, &str); 7] = [
     ("source", "target"),
     ("from", "to"),
     ("src", "dst"),
@@ -16,7 +16,6 @@ pub(crate) const ENDS: [(&str, &str); 8] = [
     ("u", "v"),
     ("node1", "node2"),
     ("node_1", "node_2"),
-    ("a", "b"),
 ];
 const WEIGHT: &str = "weight";
 

@@ -95,7 +95,7 @@ fn faulty_edges_are_refused_with_file_and_line() {
     );
     assert_eq!(
         refusal("edges.csv", "a,b\nb,c\n"),
-        "edges.csv: edges need a header with source,target (or from,to) and optionally weight; found a,b"
+        "edges.csv: edges need a header with source,target (or from,to or i,j or u,v) and optionally weight; found a,b"
     );
     assert!(refusal("edges.csv", "source,target\n").starts_with("edges.csv: no rows below the header"));
 }

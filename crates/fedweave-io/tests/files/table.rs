@@ -64,8 +64,8 @@ fn broken_tables_are_refused_with_file_and_line() {
             "nodes.csv:4: expected 3 fields, found 4 (ragged row); quote fields that contain commas",
         ),
         (
-            b"node;x;y\na;1;2\n",
-            "nodes.csv:1: the columns are separated by semicolons; save the file with commas, or with tabs as .tsv",
+            b"node;x;y\na;1;2\nb;1\n",
+            "nodes.csv:3: expected 3 fields, found 2 (ragged row); quote fields that contain semicolons",
         ),
         (b"node,x,x\na,1,2\n", "nodes.csv:1: two columns are named \"x\"; rename one"),
         (b"node,x,\na,1,2\n", "nodes.csv:1: column 3 has no name; name it in the header (or remove a trailing comma)"),
