@@ -25,26 +25,12 @@ EXCEPTIONS = {
 }
 # Crates of which several versions are compiled, and because of whom.
 DUPLICATES = {
-    "base64": "zenoh and pem",
-    "bitflags": "zenoh",
-    "cpufeatures": "zenoh and rand_chacha",
     "equator": "faer",
     "equator-macro": "faer",
-    "foldhash": "hashbrown",
-    "getrandom": "zenoh, ahash and rand",
-    "hashbrown": "zenoh and others",
-    "indexmap": "zenoh",
+    "getrandom": "ring, ahash and rand",
     "num-bigint": "der-parser and parquet",
-    "rand": "zenoh",
-    "rand_chacha": "zenoh",
-    "rand_core": "zenoh",
-    "schemars": "zenoh",
-    "socket2": "zenoh",
-    "spin": "zenoh",
     "syn": "macros of many",
-    "toml_datetime": "proc-macro-crate and toml",
-    "twox-hash": "zenoh and parquet",
-    "winnow": "proc-macro-crate and toml",
+    "winnow": "toml",
 }
 # Where crates may come from: a registry, and no other address.
 SOURCE = "registry+"

@@ -119,8 +119,6 @@ static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 /// Runs the command that `args` (the program's own name first) asks for; returns its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    #[cfg(feature = "federation")]
-    reexec::remember(&args);
     WORDS.get_or_init(|| args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect());
     match Cli::try_parse_from(with_help(args)) {
         Ok(cli) => conclude(run(cli)),

@@ -11,7 +11,6 @@ use fedweave_node::process::{
 use fedweave_node::{Note, Part, Reason};
 
 use crate::progress::{catch_interrupts, interrupted, use_threads};
-use crate::reexec::with_right_runtime;
 use crate::{Exit, say};
 
 pub const EXAMPLES: &str = "\
@@ -68,7 +67,6 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
     if args.check {
         return check(&settings);
     }
-    with_right_runtime()?;
     catch_interrupts();
     // One part among many on a machine: its rounds are short, and threads would only get in each other's way.
     use_threads(Some(1));

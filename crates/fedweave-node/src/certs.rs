@@ -13,7 +13,7 @@ mod identity;
 mod revocation;
 
 pub use authority::{Authority, Issued, Validity};
-pub use credentials::Credentials;
+pub use credentials::{Credentials, peer_identity};
 pub use error::CertError;
-pub use identity::{ISSUES_AHEAD, Identity, NAME_BYTES_MAX, check_name};
+pub use identity::{Identity, NAME_BYTES_MAX, check_name};
 pub use revocation::RevocationList;

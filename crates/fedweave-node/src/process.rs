@@ -25,12 +25,14 @@ use crate::part::{Note, Part, Reason};
 use crate::plan::{DeadPolicy, Plan};
 use crate::protect::protect;
 use crate::run::{self, End, LocalEvent, RunError, Surroundings, Wish, now_ms};
-use crate::transport::{self, Link, Transport, TransportError, ZenohTransport};
+use crate::transport::{self, Link, TlsTransport, Transport, TransportError};
 
 /// After the end, neighbours get so long to receive the last frames.
 const LINGER: Duration = Duration::from_secs(30);
 /// The file that asks a running part to leave.
 const LEAVE: &str = "leave";
+/// The file with the highest number of a revocation list that was seen.
+const LIST_NUMBER: &str = "revocation-list-number";
 /// Looking at a file costs more than a tick: only every so many ticks.
 const TICKS_PER_LOOK: u32 = 25;
 
@@ -226,8 +228,11 @@ fn open_transport(settings: &PartSettings) -> Result<Box<dyn Transport>, Transpo
         // Nobody to talk to: nothing to open.
         return Ok(Box::new(transport::channel::network(&[Vec::new()]).remove(0)));
     }
-    transport::keep_warnings();
-    Ok(Box::new(ZenohTransport::open(settings.link.clone(), &settings.listen, &settings.neighbours)?))
+    let mut link = settings.link.clone();
+    if let Link::Tls(credentials) = &mut link {
+        credentials.list_number = Some(settings.state.join(LIST_NUMBER));
+    }
+    Ok(Box::new(TlsTransport::open(link, &settings.listen, &settings.neighbours)?))
 }
 
 /// One process a state folder, for as long as the file is open.

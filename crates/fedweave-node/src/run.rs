@@ -14,7 +14,7 @@ pub use pace::Pace;
 use crate::metrics::{NeighbourSnapshot, Snapshot};
 use crate::part::{Effect, Event, Note, Outcome, Part};
 use crate::plan::PeerId;
-use crate::transport::{Arrival, Reason, Refusal};
+use crate::transport::{Arrival, Refusal};
 use events::Repeats;
 
 /// Time between ticks of the state machine.
@@ -142,10 +142,11 @@ impl<'p, 'a> Driver<'p, 'a> {
 
     fn refused(&mut self, refusal: Refusal) -> Result<(), RunError> {
         self.snapshot.refused += 1;
-        // Frames on the way when a session ends are no news.
-        let news = refusal.reason != Reason::NotAdmitted && self.repeats.is_news(&format!("{refusal:?}"));
-        match news {
-            true => self.log(&LocalEvent::Refused { name: refusal.name, reason: refusal.reason }),
+        match self.repeats.is_news(&format!("{refusal:?}")) {
+            true => {
+                let Refusal { name, reason, address } = refusal;
+                self.log(&LocalEvent::Refused { name, reason, address })
+            }
             false => Ok(()),
         }
     }

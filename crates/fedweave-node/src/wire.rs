@@ -61,6 +61,11 @@ const KINDS: [Kind; 10] = [
     Kind::Coupling,
 ];
 
+/// True for a frame of rows, false for one that steers the run; looks at the kind alone.
+pub fn carries_rows(frame: &[u8]) -> bool {
+    frame.get(1) == Some(&(Kind::Rows as u8))
+}
+
 /// All of a frame but its numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Header {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fedweave_node::certs::{Authority, Credentials, Identity, Validity};
-use fedweave_node::transport::{Arrival, Link, Neighbour, Reason, Transport, ZenohTransport};
+use fedweave_node::transport::{Arrival, Link, Neighbour, Reason, TlsTransport, Transport};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tempfile::TempDir;
@@ -48,6 +48,7 @@ impl World {
             key: folder.join(format!("{file}.key")),
             authority: self.ours().join("ca.pem"),
             revoked: Some(self.ours().join("crl.pem")),
+            list_number: None,
             until: OffsetDateTime::now_utc() + Span::days(1),
         }
     }
@@ -57,7 +58,7 @@ impl World {
     }
 
     /// East, with these neighbours (and whom it dials).
-    fn east(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
+    fn east(&self, port: u16, neighbours: &[(&str, Option<u16>)]) -> TlsTransport {
         part(self.honest("east"), port, neighbours)
     }
 }
@@ -66,11 +67,11 @@ fn issue(authority: &mut Authority, name: &str, validity: Validity) {
     authority.issue(name, &HOSTS.map(String::from), validity).unwrap();
 }
 
-fn part(credentials: Credentials, port: u16, neighbours: &[(&str, Option<u16>)]) -> ZenohTransport {
+fn part(credentials: Credentials, port: u16, neighbours: &[(&str, Option<u16>)]) -> TlsTransport {
     let endpoint = |port: u16| format!("127.0.0.1:{port}");
     let neighbours: Vec<Neighbour> =
         neighbours.iter().map(|(n, p)| Neighbour { name: n.to_string(), endpoint: p.map(endpoint) }).collect();
-    ZenohTransport::open(Link::Tls(credentials), &endpoint(port), &neighbours).unwrap()
+    TlsTransport::open(Link::Tls(credentials), &endpoint(port), &neighbours).unwrap()
 }
 
 fn free_port() -> u16 {
@@ -78,7 +79,7 @@ fn free_port() -> u16 {
 }
 
 /// What comes out of a transport in so much time; the others send to their first neighbour all the while.
-fn listen(to: &mut ZenohTransport, others: &mut [&mut ZenohTransport], time: Duration) -> Vec<Arrival> {
+fn listen(to: &mut TlsTransport, others: &mut [&mut TlsTransport], time: Duration) -> Vec<Arrival> {
     let (end, mut seen) = (Instant::now() + time, Vec::new());
     while Instant::now() < end {
         seen.extend(to.receive(Duration::from_millis(20)));
@@ -222,7 +223,7 @@ fn a_revoked_certificate_is_refused() {
 }
 
 /// East, listening at a port, and north, which it has let in.
-fn acquainted() -> (World, u16, ZenohTransport, ZenohTransport) {
+fn acquainted() -> (World, u16, TlsTransport, TlsTransport) {
     let (world, port) = (World::new(), free_port());
     let mut east = world.east(port, &[("north", None)]);
     let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
@@ -296,7 +297,7 @@ fn plaintext_is_refused() {
     let mut east = world.east(port, &[("north", None)]);
     let link = Link::LoopbackPlaintext { name: "north".into() };
     let neighbours = [Neighbour { name: "east".into(), endpoint: Some(format!("127.0.0.1:{port}")) }];
-    let mut rogue = ZenohTransport::open(link, &format!("127.0.0.1:{}", free_port()), &neighbours).unwrap();
+    let mut rogue = TlsTransport::open(link, &format!("127.0.0.1:{}", free_port()), &neighbours).unwrap();
     let seen = listen(&mut east, &mut [&mut rogue], LIMIT);
     assert!(nothing_came_in(&seen), "{:?}", brief(&seen));
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -307,4 +308,102 @@ fn plaintext_is_refused() {
     let mut rest = Vec::new();
     let _ = socket.read_to_end(&mut rest);
     assert!(started.elapsed() < LIMIT && rest.len() < 64, "{} bytes", rest.len());
+}
+
+/// East as it was, and a new north that dials it; the time until east hears of it.
+fn time_to_meet(world: &World, east: &mut TlsTransport, port: u16) -> Duration {
+    let started = Instant::now();
+    let mut north = part(world.honest("north"), free_port(), &[("east", Some(port))]);
+    while !listen(east, &mut [&mut north], Duration::from_millis(20)).contains(&Arrival::Up(0)) {
+        assert!(started.elapsed() < Duration::from_secs(20), "north was locked out");
+    }
+    started.elapsed()
+}
+
+#[test]
+fn five_hundred_idle_sockets_lock_nobody_out() {
+    let (world, port) = (World::new(), free_port());
+    let mut east = world.east(port, &[("north", None)]);
+    let idle: Vec<TcpStream> = (0..500).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let time = time_to_meet(&world, &mut east, port);
+    assert!(time < Duration::from_secs(5), "{time:?} beside {} idle sockets", idle.len());
+}
+
+#[test]
+fn garbage_at_two_hundred_connections_a_second_locks_nobody_out() {
+    let (world, port) = (World::new(), free_port());
+    let mut east = world.east(port, &[("north", None)]);
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let until = stop.clone();
+    let attack = std::thread::spawn(move || {
+        let mut kept = std::collections::VecDeque::new();
+        while !until.load(std::sync::atomic::Ordering::Relaxed) {
+            if let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)) {
+                // Half of them say something, all stay.
+                let _ = if kept.len() % 2 == 0 { socket.write_all(&[0x16, 3, 1, 0, 200]) } else { Ok(()) };
+                kept.push_back(socket);
+            }
+            while kept.len() > 400 {
+                kept.pop_front();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    let time = time_to_meet(&world, &mut east, port);
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    attack.join().unwrap();
+    assert!(time < Duration::from_secs(5), "{time:?}");
+}
+
+#[test]
+fn a_certificate_renewed_in_place_is_used_without_a_restart() {
+    let (world, _, mut east, mut north) = acquainted();
+    let mut authority = Authority::open(&world.ours()).unwrap();
+    authority.revoke("north").unwrap();
+    issue(&mut authority, "north", Validity::days(1));
+    let (started, mut seen) = (Instant::now(), Vec::new());
+    let again = |seen: &[Arrival]| {
+        let down = seen.iter().position(|a| *a == Arrival::Down(0));
+        down.is_some_and(|at| seen[at..].contains(&Arrival::Up(0)))
+    };
+    while !again(&seen) {
+        assert!(started.elapsed() < 3 * LIMIT, "{:?}", brief(&seen));
+        seen.extend(listen(&mut east, &mut [&mut north], Duration::from_millis(50)));
+    }
+}
+
+#[test]
+fn revocation_ends_a_session_within_a_second_at_both_ends() {
+    let (world, _, mut east, mut north) = acquainted();
+    Authority::open(&world.ours()).unwrap().revoke("north").unwrap();
+    let seen = listen(&mut east, &mut [], Duration::from_secs(1));
+    assert!(seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
+    let seen = listen(&mut north, &mut [], Duration::from_millis(200));
+    assert!(seen.contains(&Arrival::Down(0)), "{:?}", brief(&seen));
+    // It reads nothing from then on, either.
+    let (end, mut read) = (Instant::now() + LIMIT, 0);
+    while Instant::now() < end {
+        east.send(0, b"for north alone");
+        read += usize::from(matches!(north.receive(Duration::from_millis(20)), Some(Arrival::Frame { .. })));
+    }
+    assert_eq!(read, 0);
+}
+
+#[test]
+fn a_copied_certificate_is_an_alarm_at_both_ends() {
+    let (world, port, mut east, mut north) = acquainted();
+    let mut thief = part(world.honest("north"), free_port(), &[("east", Some(port))]);
+    let (end, mut at_east, mut at_north, mut at_thief) = (Instant::now() + LIMIT, Vec::new(), Vec::new(), Vec::new());
+    while Instant::now() < end {
+        east.send(0, b"for north alone");
+        at_east.extend(east.receive(Duration::from_millis(5)));
+        at_north.extend(north.receive(Duration::from_millis(5)));
+        at_thief.extend(thief.receive(Duration::from_millis(5)));
+    }
+    assert!(refused(&at_east, "north", Reason::IdentityInUse), "{:?}", brief(&at_east));
+    let warned =
+        |seen: &[Arrival]| seen.iter().any(|a| matches!(a, Arrival::Warning(w) if w.contains("our certificate")));
+    assert!(warned(&at_north) && warned(&at_thief));
+    assert!(nothing_came_in(&at_thief), "the thief reads nothing");
 }

@@ -23,6 +23,8 @@ pub struct Credentials {
     pub authority: PathBuf,
     /// Where the revocation list lies, if there is one.
     pub revoked: Option<PathBuf>,
+    /// Where the highest number of a revocation list that was seen is remembered, so that an older list is refused.
+    pub list_number: Option<PathBuf>,
     /// Last moment of validity.
     pub until: OffsetDateTime,
 }
@@ -56,6 +58,7 @@ impl Credentials {
             key: key.to_path_buf(),
             authority: authority.to_path_buf(),
             revoked: revoked.map(Path::to_path_buf),
+            list_number: None,
             identity,
             until,
         };
@@ -65,12 +68,22 @@ impl Credentials {
         }
     }
 
-    /// The revocation list as it is now; empty if there is none.
+    /// The revocation list as it is now, not older than any that was seen before; empty if there is none.
     pub fn revocation_list(&self) -> Result<RevocationList, CertError> {
-        self.revoked
-            .as_ref()
-            .map_or_else(|| Ok(RevocationList::default()), |p| RevocationList::read(p, &self.authority))
+        let Some(path) = &self.revoked else { return Ok(RevocationList::default()) };
+        let list = RevocationList::read(path, &self.authority)?;
+        if let Some(memory) = &self.list_number {
+            list.check_newest(path, memory)?;
+        }
+        Ok(list)
     }
+}
+
+/// Whom the certificate of a peer is made out to, and its last moment.
+pub fn peer_identity(der: &[u8]) -> Option<(Identity, OffsetDateTime)> {
+    let (_, parsed) = X509Certificate::from_der(der).ok()?;
+    let common = parsed.subject().iter_common_name().next().and_then(|cn| cn.as_str().ok())?;
+    Some((Identity::parse(common)?, parsed.validity().not_after.to_datetime()))
 }
 
 fn identity(path: &Path, certificate: &X509Certificate, name: &str) -> Result<Identity, CertError> {
@@ -104,7 +117,7 @@ fn check_key(path: &Path, certificate: &X509Certificate, key: &Path) -> Result<(
 }
 
 /// A moment, to the second.
-fn shown(moment: OffsetDateTime) -> String {
+pub(super) fn shown(moment: OffsetDateTime) -> String {
     let (date, time) = (moment.date(), moment.time());
     format!("{date} {:02}:{:02}:{:02} UTC", time.hour(), time.minute(), time.second())
 }

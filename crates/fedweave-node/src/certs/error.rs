@@ -50,15 +50,23 @@ pub enum CertError {
         /// The name asked for.
         name: String,
     },
-    /// Too many issues that are still good.
-    #[error(
-        "`{name}` has {count} certificates that are not revoked; revoke old ones first: fedweave certs revoke {name}"
-    )]
-    TooMany {
-        /// The name.
-        name: String,
-        /// How many there are.
-        count: u32,
+    /// A revocation list that its authority has not renewed in time.
+    #[error("{}: this revocation list has expired on {on}; get a new one from the authority", path.display())]
+    ListExpired {
+        /// The list.
+        path: PathBuf,
+        /// Its last moment.
+        on: String,
+    },
+    /// A revocation list older than one that was seen.
+    #[error("{}: revocation list number {number}, but number {seen} was seen before; get the newest one from the authority", path.display())]
+    OlderList {
+        /// The list.
+        path: PathBuf,
+        /// Its number.
+        number: u64,
+        /// The highest number seen.
+        seen: u64,
     },
     /// The certificate was signed by another authority.
     #[error("{}: not signed by the authority {}", path.display(), authority.display())]

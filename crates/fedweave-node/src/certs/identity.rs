@@ -9,9 +9,6 @@ use super::CertError;
 /// Longest name of a part.
 pub const NAME_BYTES_MAX: usize = 40;
 
-/// A part admits so many issues of a neighbour's certificate beyond the last revoked one.
-pub const ISSUES_AHEAD: u32 = 8;
-
 /// Whom a certificate is made out to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {

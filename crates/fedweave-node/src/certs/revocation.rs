@@ -1,17 +1,21 @@
 //! The revocation list: an ordinary X.509 list, signed by the authority.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use time::OffsetDateTime;
 use x509_parser::prelude::{CertificateRevocationList, FromDer, X509Certificate};
 
-use super::files::{read_pem, unreadable};
-use super::{CertError, ISSUES_AHEAD, Identity};
+use super::credentials::shown;
+use super::files::{read, read_pem, unreadable, write_secret};
+use super::{CertError, Identity};
 
 /// The serial numbers that no longer count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RevocationList {
     serials: BTreeSet<Vec<u8>>,
+    number: u64,
 }
 
 impl RevocationList {
@@ -25,8 +29,27 @@ impl RevocationList {
         let (_, list) = CertificateRevocationList::from_der(&list).map_err(|e| unreadable(path, what, e))?;
         let wrong = |_| CertError::WrongAuthority { path: path.to_path_buf(), authority: authority.to_path_buf() };
         list.verify_signature(signer.public_key()).map_err(wrong)?;
+        let until = list.next_update().map(|t| t.to_datetime());
+        if let Some(until) = until.filter(|until| *until < OffsetDateTime::now_utc()) {
+            return Err(CertError::ListExpired { path: path.to_path_buf(), on: shown(until) });
+        }
+        let number = list.crl_number().and_then(|n| u64::try_from(n.clone()).ok()).unwrap_or(0);
         let serials = list.iter_revoked_certificates().map(|c| c.raw_serial().to_vec()).collect();
-        Ok(RevocationList { serials })
+        Ok(RevocationList { serials, number })
+    }
+
+    /// Refuses a list that is older than one seen before, whose number is in the file `memory`; remembers a newer one. An old
+    /// list, signed like any other, would bring back what was revoked since.
+    pub(super) fn check_newest(&self, path: &Path, memory: &Path) -> Result<(), CertError> {
+        let seen = match memory.exists() {
+            true => read(memory)?.trim().parse().map_err(|e| unreadable(memory, "number of a revocation list", e))?,
+            false => 0,
+        };
+        match self.number.cmp(&seen) {
+            Ordering::Less => Err(CertError::OlderList { path: path.to_path_buf(), number: self.number, seen }),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => write_secret(memory, &self.number.to_string()),
+        }
     }
 
     /// True if the certificate of `identity` no longer counts.
@@ -42,24 +65,5 @@ impl RevocationList {
     /// True if nothing was revoked.
     pub fn is_empty(&self) -> bool {
         self.serials.is_empty()
-    }
-
-    /// The identities under which `name` may come: those not revoked, up to [`ISSUES_AHEAD`] beyond the last revoked one.
-    pub fn admissible(&self, name: &str, federation: &str) -> Vec<Identity> {
-        let of = |issue| Identity { name: name.into(), issue, federation: federation.into() };
-        let mut good = Vec::new();
-        let mut ahead = 0;
-        let mut issue = 1;
-        while ahead < ISSUES_AHEAD {
-            match self.contains(&of(issue)) {
-                true => ahead = 0,
-                false => {
-                    good.push(of(issue));
-                    ahead += 1;
-                }
-            }
-            issue += 1;
-        }
-        good
     }
 }

@@ -36,6 +36,8 @@ pub enum LocalEvent {
         name: String,
         /// Why.
         reason: Reason,
+        /// Where it came from, or where it was dialled.
+        address: String,
     },
     /// A neighbour has not come with a valid certificate in the first seconds.
     NotAdmitted {

@@ -1,15 +1,9 @@
 //! Who sits at the table: of every neighbour one session at a time, under a certificate that was not revoked.
-//!
-//! The engine has already checked certificates and keys. What it cannot see is decided here: that an identity comes
-//! twice, and that a certificate was revoked while we run.
 
 use serde::{Deserialize, Serialize};
 
-use super::Arrival;
+use super::link::SessionId;
 use crate::certs::{Identity, RevocationList};
-
-/// Sessions of one neighbour that may queue while another one is seated.
-const WAITING_MAX: usize = 16;
 
 /// Why somebody was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +15,10 @@ pub enum Reason {
     Revoked,
     /// Another process with the same certificate is connected.
     IdentityInUse,
-    /// A frame from a session that was not admitted.
-    NotAdmitted,
+    /// It answers where another neighbour was dialled, or says that it is somebody else than its certificate says.
+    WrongName,
+    /// It speaks another version.
+    Version,
 }
 
 /// Somebody was turned away.
@@ -32,122 +28,125 @@ pub struct Refusal {
     pub name: String,
     /// Why.
     pub reason: Reason,
+    /// Where it came from, or where it was dialled.
+    pub address: String,
 }
 
+/// A connection that asks for a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Session {
-    identity: Identity,
-    id: String,
+pub struct Comer {
+    /// Who, by its certificate.
+    pub identity: Identity,
+    /// Which run of its process.
+    pub session: SessionId,
+    /// True if we dialled it.
+    pub dialled: bool,
 }
 
-#[derive(Debug, Default)]
-struct Seat {
-    now: Option<Session>,
-    waiting: Vec<Session>,
+/// What becomes of a comer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It sits at `place`; the ticket is its own.
+    Seated {
+        /// The neighbour.
+        place: usize,
+        /// What it leaves with.
+        ticket: u64,
+        /// True if it takes the place of another connection of the same process, which has to end.
+        instead: bool,
+    },
+    /// The same process has a connection already, which stays.
+    Twice,
+    /// It is turned away; if somebody sits in its place, that one should hear of it.
+    Refused(Reason),
+}
+
+#[derive(Debug)]
+struct Seated {
+    comer: Comer,
+    ticket: u64,
 }
 
 /// The table.
 #[derive(Debug)]
 pub struct Admission {
+    me: Identity,
     names: Vec<String>,
-    federation: String,
     revoked: RevocationList,
-    seats: Vec<Seat>,
+    seats: Vec<Option<Seated>>,
+    tickets: u64,
 }
 
 impl Admission {
     /// Nobody sits yet.
-    pub fn new(names: Vec<String>, federation: String, revoked: RevocationList) -> Admission {
-        let seats = names.iter().map(|_| Seat::default()).collect();
-        Admission { names, federation, revoked, seats }
+    pub fn new(me: Identity, names: Vec<String>, revoked: RevocationList) -> Admission {
+        let seats = names.iter().map(|_| None).collect();
+        Admission { me, names, revoked, seats, tickets: 0 }
     }
 
-    /// A sign of life appeared.
-    pub fn appeared(&mut self, identity: Identity, session: &str, out: &mut Vec<Arrival>) {
-        let Some(place) = self.place(&identity, out) else { return };
-        let seat = &mut self.seats[place];
-        let comer = Session { identity, id: session.into() };
-        match &seat.now {
-            None => {
-                seat.now = Some(comer);
-                out.push(Arrival::Up(place));
-            }
-            Some(seated) if *seated == comer => {}
-            Some(_) => {
-                out.push(refused(&comer.identity, Reason::IdentityInUse));
-                if seat.waiting.len() < WAITING_MAX && !seat.waiting.contains(&comer) {
-                    seat.waiting.push(comer);
-                }
-            }
-        }
-    }
-
-    /// A sign of life is gone.
-    pub fn vanished(&mut self, identity: &Identity, session: &str, out: &mut Vec<Arrival>) {
-        let Some(place) = self.names.iter().position(|n| *n == identity.name) else { return };
-        let seat = &mut self.seats[place];
-        let same = |s: &Session| s.identity == *identity && s.id == session;
-        seat.waiting.retain(|s| !same(s));
-        if seat.now.as_ref().is_some_and(same) {
-            self.leave(place, out);
-        }
-    }
-
-    /// The neighbour a frame comes from, if its session is seated.
-    pub fn sender(&self, identity: &Identity, session: &str) -> Result<usize, Reason> {
-        let place = self.names.iter().position(|n| *n == identity.name).ok_or(Reason::NotANeighbour)?;
-        let seated = self.seats[place].now.as_ref();
-        match seated.is_some_and(|s| s.identity == *identity && s.id == session) {
-            true => Ok(place),
-            false => Err(Reason::NotAdmitted),
-        }
-    }
-
-    /// Uses a new revocation list; those on it leave.
-    pub fn revoke(&mut self, list: RevocationList, out: &mut Vec<Arrival>) {
-        self.revoked = list;
-        for place in 0..self.seats.len() {
-            let revoked = &self.revoked;
-            self.seats[place].waiting.retain(|s| !revoked.contains(&s.identity));
-            if let Some(session) = self.seats[place].now.clone().filter(|s| revoked.contains(&s.identity)) {
-                out.push(refused(&session.identity, Reason::Revoked));
-                self.leave(place, out);
-            }
-        }
-    }
-
-    /// Everybody leaves: the network is entered anew.
-    pub fn clear(&mut self, out: &mut Vec<Arrival>) {
-        for (place, seat) in self.seats.iter_mut().enumerate() {
-            seat.waiting.clear();
-            out.extend(seat.now.take().map(|_| Arrival::Down(place)));
-        }
-    }
-
-    fn leave(&mut self, place: usize, out: &mut Vec<Arrival>) {
-        let seat = &mut self.seats[place];
-        out.push(Arrival::Down(place));
-        seat.now = (!seat.waiting.is_empty()).then(|| seat.waiting.remove(0));
-        if seat.now.is_some() {
-            out.push(Arrival::Up(place));
-        }
-    }
-
-    fn place(&self, identity: &Identity, out: &mut Vec<Arrival>) -> Option<usize> {
-        let place = self.names.iter().position(|n| *n == identity.name);
-        let reason = match place {
-            None => Reason::NotANeighbour,
-            Some(_) if identity.federation != self.federation => Reason::NotANeighbour,
-            Some(_) if self.revoked.contains(identity) => Reason::Revoked,
-            Some(place) => return Some(place),
+    /// A connection whose certificate was verified asks for a seat.
+    pub fn appeared(&mut self, comer: Comer) -> Verdict {
+        let place = match self.place(&comer.identity) {
+            Ok(place) => place,
+            Err(reason) => return Verdict::Refused(reason),
         };
-        out.push(refused(identity, reason));
-        None
+        let instead = match &self.seats[place] {
+            None => false,
+            Some(seated) if seated.comer.session != comer.session => return Verdict::Refused(Reason::IdentityInUse),
+            Some(seated) if !self.is_preferred(&comer, &seated.comer) => return Verdict::Twice,
+            Some(_) => true,
+        };
+        self.tickets += 1;
+        self.seats[place] = Some(Seated { comer, ticket: self.tickets });
+        Verdict::Seated { place, ticket: self.tickets, instead }
     }
-}
 
-fn refused(identity: &Identity, reason: Reason) -> Arrival {
-    Arrival::Refused(Refusal { name: identity.name.clone(), reason })
+    /// A connection ended; true if it still had its seat.
+    pub fn left(&mut self, place: usize, ticket: u64) -> bool {
+        let sat = self.seats[place].as_ref().is_some_and(|s| s.ticket == ticket);
+        if sat {
+            self.seats[place] = None;
+        }
+        sat
+    }
+
+    /// True if the connection with this ticket has to end: replaced, or its certificate revoked.
+    pub fn must_leave(&self, place: usize, ticket: u64) -> Option<Option<Reason>> {
+        match &self.seats[place] {
+            Some(seated) if seated.ticket == ticket => {
+                self.revoked.contains(&seated.comer.identity).then_some(Some(Reason::Revoked))
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// True if the neighbour has a connection.
+    pub fn sits(&self, place: usize) -> bool {
+        self.seats[place].is_some()
+    }
+
+    /// Uses a new revocation list.
+    pub fn revoke(&mut self, list: RevocationList) {
+        self.revoked = list;
+    }
+
+    /// Of two connections of the same pair both ends keep the one dialled by the smaller name; a newer certificate wins.
+    fn is_preferred(&self, comer: &Comer, seated: &Comer) -> bool {
+        let by_smaller = |c: &Comer| c.dialled == (self.me.name < c.identity.name);
+        match comer.identity.issue.cmp(&seated.identity.issue) {
+            std::cmp::Ordering::Equal => by_smaller(comer) && !by_smaller(seated),
+            order => order.is_gt(),
+        }
+    }
+
+    fn place(&self, identity: &Identity) -> Result<usize, Reason> {
+        let place = self.names.iter().position(|n| *n == identity.name).ok_or(Reason::NotANeighbour)?;
+        match () {
+            () if identity.federation != self.me.federation => Err(Reason::NotANeighbour),
+            () if self.revoked.contains(identity) => Err(Reason::Revoked),
+            () => Ok(place),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -158,40 +157,52 @@ mod tests {
         Identity { name: name.into(), issue, federation: "f".into() }
     }
 
+    fn comer(name: &str, session: u8, dialled: bool) -> Comer {
+        Comer { identity: identity(name, 1), session: [session; 8], dialled }
+    }
+
     fn table() -> Admission {
-        Admission::new(vec!["north".into(), "west".into()], "f".into(), RevocationList::default())
+        Admission::new(identity("east", 1), vec!["north".into(), "a".into()], RevocationList::default())
     }
 
     #[test]
-    fn the_first_session_sits_the_second_waits_for_it_to_leave() {
-        let (mut table, mut out, north) = (table(), Vec::new(), identity("north", 1));
-        table.appeared(north.clone(), "1", &mut out);
-        table.appeared(north.clone(), "1", &mut out);
-        table.appeared(north.clone(), "2", &mut out);
-        let refusal = Refusal { name: "north".into(), reason: Reason::IdentityInUse };
-        assert_eq!(out, [Arrival::Up(0), Arrival::Refused(refusal)]);
-        assert_eq!(table.sender(&north, "1"), Ok(0));
-        assert_eq!(table.sender(&north, "2"), Err(Reason::NotAdmitted));
-        out.clear();
-        table.vanished(&north, "1", &mut out);
-        assert_eq!(out, [Arrival::Down(0), Arrival::Up(0)]);
-        assert_eq!(table.sender(&north, "2"), Ok(0));
-        assert_eq!(table.sender(&north, "1"), Err(Reason::NotAdmitted));
+    fn the_first_session_sits_the_second_is_refused_until_it_leaves() {
+        let mut table = table();
+        let first = table.appeared(comer("north", 1, false));
+        assert_eq!(first, Verdict::Seated { place: 0, ticket: 1, instead: false });
+        assert_eq!(table.appeared(comer("north", 2, false)), Verdict::Refused(Reason::IdentityInUse));
+        assert!(table.left(0, 1) && !table.left(0, 1));
+        assert!(matches!(table.appeared(comer("north", 2, false)), Verdict::Seated { place: 0, .. }));
+    }
+
+    #[test]
+    fn two_connections_of_a_pair_become_the_one_dialled_by_the_smaller_name() {
+        // East dials north: east < north, so the dialled one stays; a dials east, so its own stays.
+        for (name, dialled) in [("north", true), ("a", false)] {
+            let mut table = table();
+            assert!(matches!(table.appeared(comer(name, 1, !dialled)), Verdict::Seated { instead: false, .. }));
+            assert!(matches!(table.appeared(comer(name, 1, dialled)), Verdict::Seated { instead: true, .. }));
+            assert_eq!(table.appeared(comer(name, 1, !dialled)), Verdict::Twice);
+            assert_eq!(table.appeared(comer(name, 1, dialled)), Verdict::Twice);
+        }
+    }
+
+    #[test]
+    fn the_one_that_was_replaced_must_leave_and_frees_no_seat() {
+        let mut table = table();
+        table.appeared(comer("north", 1, false));
+        table.appeared(comer("north", 1, true));
+        assert_eq!((table.must_leave(0, 1), table.must_leave(0, 2)), (Some(None), None));
+        assert!(!table.left(0, 1) && table.sits(0));
     }
 
     #[test]
     fn strangers_and_other_federations_do_not_sit() {
-        let (mut table, mut out) = (table(), Vec::new());
-        table.appeared(identity("stranger", 1), "1", &mut out);
-        table.appeared(Identity { federation: "g".into(), ..identity("north", 1) }, "1", &mut out);
-        assert!(out.iter().all(|a| matches!(a, Arrival::Refused(r) if r.reason == Reason::NotANeighbour)));
-        assert_eq!((out.len(), table.sender(&identity("north", 1), "1")), (2, Err(Reason::NotAdmitted)));
-    }
-
-    #[test]
-    fn the_queue_of_impostors_is_bounded() {
-        let (mut table, mut out) = (table(), Vec::new());
-        (0..1000).for_each(|k| table.appeared(identity("west", 1), &k.to_string(), &mut out));
-        assert_eq!(table.seats[1].waiting.len(), WAITING_MAX);
+        let mut table = table();
+        let other = Identity { federation: "g".into(), ..identity("north", 1) };
+        for identity in [identity("stranger", 1), other] {
+            let comer = Comer { identity, session: [1; 8], dialled: false };
+            assert_eq!(table.appeared(comer), Verdict::Refused(Reason::NotANeighbour));
+        }
     }
 }

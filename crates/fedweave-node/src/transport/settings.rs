@@ -2,20 +2,8 @@
 
 use std::net::IpAddr;
 
-use serde_json::{Value, json};
-
-use super::FRAME_BYTES_MAX;
 use crate::certs::{CertError, Credentials, Identity, RevocationList};
 use crate::plan::NO_AUTHORITY;
-
-/// Alive signs are due so often; a frozen neighbour is noticed after this time.
-const LEASE_MS: u64 = 2500;
-/// A handshake that takes longer is given up.
-const HANDSHAKE_MS: u64 = 2000;
-/// How long to wait before dialling again, at first and at most.
-const RETRY_MS: (u64, u64) = (200, 1000);
-/// A frame waits so long for a full queue before it is lost; the state machine repeats it.
-const WAIT_BEFORE_DROP_US: u64 = 20_000;
 
 /// A neighbouring part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +26,6 @@ pub enum Link {
     },
 }
 
-/// An environment variable and the value it must have when the process starts. The engine reads and writes a TLS connection in two tasks
-/// that share it without a lock; on one thread they cannot get in each other's way, on two they corrupt memory.
-pub const RUNTIME: (&str, &str) = ("ZENOH_RUNTIME", "(rx: (handover: tx))");
-
 /// Why there is no transport.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,15 +47,20 @@ pub enum TransportError {
         /// The endpoint.
         endpoint: String,
     },
-    /// Reading and writing are not on one thread.
-    #[error("the environment variable {} must be `{}` when the process starts", RUNTIME.0, RUNTIME.1)]
-    Runtime,
-    /// The engine refused.
-    #[error("cannot listen on {listen}: {detail}")]
-    Engine {
+    /// The operating system refuses the address.
+    #[error("cannot listen on {listen}: {error}")]
+    Listen {
         /// Where we wanted to listen.
         listen: String,
         /// What it said.
+        error: std::io::Error,
+    },
+    /// Certificate and key are no use to TLS.
+    #[error("{}: {detail}", path.display())]
+    Tls {
+        /// The certificate.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
         detail: String,
     },
 }
@@ -92,13 +81,6 @@ impl Link {
         match self {
             Link::Tls(credentials) => credentials.revocation_list(),
             Link::LoopbackPlaintext { .. } => Ok(RevocationList::default()),
-        }
-    }
-
-    pub(super) fn protocol(&self) -> &'static str {
-        match self {
-            Link::Tls(_) => "tls",
-            Link::LoopbackPlaintext { .. } => "tcp",
         }
     }
 
@@ -128,71 +110,6 @@ pub(super) fn split(endpoint: &str) -> Result<(&str, u16), TransportError> {
     match (good, port.parse()) {
         (true, Ok(port)) => Ok((bare.unwrap_or(host), port)),
         _ => Err(wrong()),
-    }
-}
-
-/// The engine's configuration: no scouting of any kind, explicit endpoints, small frames, and access rules. Priorities stay on
-/// though we use one only: without them the engine (1.10) never clears the mark of a congested queue.
-pub(super) fn configuration(link: &Link, listen: &str, neighbours: &[Neighbour], access: Value) -> Value {
-    let protocol = link.protocol();
-    let dialled: Vec<String> =
-        neighbours.iter().filter_map(|n| n.endpoint.as_ref()).map(|e| format!("{protocol}/{e}")).collect();
-    json!({
-        "mode": "peer",
-        "listen": {
-            "endpoints": [format!("{protocol}/{listen}#tls_handshake_timeout_ms={HANDSHAKE_MS}")],
-            "timeout_ms": 0,
-            "exit_on_failure": true,
-        },
-        "connect": {
-            "endpoints": dialled,
-            "timeout_ms": -1,
-            "exit_on_failure": false,
-            "retry": {
-                "period_init_ms": RETRY_MS.0, "period_max_ms": RETRY_MS.1, "period_increase_factor": 2,
-            },
-        },
-        "open": { "return_conditions": { "connect_scouted": false, "declares": false } },
-        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
-        "access_control": access,
-        "low_pass_filter": [{
-            "id": "frames", "flows": ["ingress", "egress"], "messages": ["put", "delete", "query", "reply"],
-            "key_exprs": ["**"], "size_limit": FRAME_BYTES_MAX,
-        }],
-        "transport": {
-            "unicast": {
-                "open_timeout": HANDSHAKE_MS, "accept_timeout": HANDSHAKE_MS, "max_links": 1,
-                "qos": { "enabled": true },
-            },
-            "link": {
-                "protocols": [protocol],
-                "tx": {
-                    "lease": LEASE_MS,
-                    "keep_alive": 4,
-                    "queue": { "congestion_control": { "drop": { "wait_before_drop": WAIT_BEFORE_DROP_US } } },
-                },
-                "rx": { "max_message_size": 2 * FRAME_BYTES_MAX },
-                "tls": tls(link),
-            },
-            "shared_memory": { "enabled": false },
-        },
-        "adminspace": { "enabled": false },
-    })
-}
-
-fn tls(link: &Link) -> Value {
-    match link {
-        Link::LoopbackPlaintext { .. } => json!({}),
-        Link::Tls(c) => json!({
-            "root_ca_certificate": c.authority,
-            "listen_private_key": c.key,
-            "listen_certificate": c.certificate,
-            "connect_private_key": c.key,
-            "connect_certificate": c.certificate,
-            "enable_mtls": true,
-            "verify_name_on_connect": true,
-            "close_link_on_expiration": true,
-        }),
     }
 }
 
