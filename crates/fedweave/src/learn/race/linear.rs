@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::learn::coupling::{CouplingOptions, Rho, Structure, learn};
+use crate::learn::coupling::{CouplingOptions, Fold, Member, Rho, Structure, blend, learn};
 use crate::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use crate::matrix::{Matrix, dot};
 use crate::penalty::{Norm2, Penalty, SquaredNorm};
@@ -102,7 +102,7 @@ impl Linear {
             }),
             Linear::NodeEffects => coupled(rows, folds, Rho::Fixed(0.0), &[Structure::Intercept]),
             Linear::Mixed => coupled(rows, folds, Rho::Fixed(0.0), &CouplingOptions::default().structures),
-            Linear::Learnt => coupled(rows, folds, Rho::Learnt, &CouplingOptions::default().structures),
+            Linear::Learnt => averaged(rows, folds),
             Linear::Given(given) => given.fit(rows, folds, watch),
         }
     }
@@ -151,6 +151,28 @@ fn coupled(rows: &Rows, folds: &Folds, rho: Rho, structures: &[Structure]) -> Re
         by_fold: (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?,
         w: coupling.posterior(rows.graph, rows.data)?.w,
         chosen: format!("{}, rho {:.2}", coupling.structure.name(), coupling.rho),
+    })
+}
+
+/// The couplings of all structures averaged, as `fit --coupling learnt` does, by the folds of the race.
+fn averaged(rows: &Rows, folds: &Folds) -> Result<LinearFit> {
+    let options = CouplingOptions { family: rows.family, intercept: rows.intercept, ..Default::default() };
+    let mask = |k: usize| Fold { train: folds.train(k), validation: folds.validation(k) };
+    let masks: Vec<Fold> = (0..folds.count()).map(mask).collect();
+    let average = blend(rows.graph, rows.data, &options, &masks, rows.groups)?;
+    let fold = |k: usize| {
+        let train = rows.data.select(&folds.train(k));
+        Ok(average.relearn(rows.graph, &train)?.posterior(rows.graph, &train)?.w)
+    };
+    let member =
+        |m: &Member| format!("{:.0} % {}, rho {:.2}", 100.0 * m.weight, m.coupling.structure.name(), m.coupling.rho);
+    Ok(LinearFit {
+        by_fold: (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?,
+        w: average.posterior(rows.graph, rows.data)?.w,
+        chosen: match &average.members[..] {
+            [one] => format!("{}, rho {:.2}", one.coupling.structure.name(), one.coupling.rho),
+            members => members.iter().map(member).collect::<Vec<_>>().join(" + "),
+        },
     })
 }
 
