@@ -164,16 +164,20 @@ fn averaged(rows: &Rows, folds: &Folds) -> Result<LinearFit> {
         let train = rows.data.select(&folds.train(k));
         Ok(average.relearn(rows.graph, &train)?.posterior(rows.graph, &train)?.w)
     };
-    let member =
-        |m: &Member| format!("{:.0} % {}, rho {:.2}", 100.0 * m.weight, m.coupling.structure.name(), m.coupling.rho);
     Ok(LinearFit {
         by_fold: (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?,
         w: average.posterior(rows.graph, rows.data)?.w,
-        chosen: match &average.members[..] {
-            [one] => format!("{}, rho {:.2}", one.coupling.structure.name(), one.coupling.rho),
-            members => members.iter().map(member).collect::<Vec<_>>().join(" + "),
-        },
+        chosen: words(&average.members),
     })
+}
+
+/// An average in a few words.
+fn words(members: &[Member]) -> String {
+    let rho = |better: fn(f64, f64) -> f64| members.iter().map(|m| m.coupling.rho).reduce(better).unwrap_or(0.0);
+    match members {
+        [one] => format!("{}, rho {:.2}", one.coupling.structure.name(), one.coupling.rho),
+        _ => format!("average of {}, rho {:.2} to {:.2}", members.len(), rho(f64::min), rho(f64::max)),
+    }
 }
 
 impl Given {

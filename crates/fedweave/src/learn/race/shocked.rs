@@ -28,7 +28,7 @@ pub struct Shared<'a> {
 /// A predictor with shocks, predicted for every fold from residuals of the others. `None` if there are none to speak of.
 pub fn shocked(rows: &Rows, folds: &Folds, shared: &Shared, base: &Entry) -> Result<Option<Entry>> {
     let task = Task::new(rows, folds, shared, base);
-    let (fitted, unseen) = rayon::join(|| task.from_fitted(), || task.from_unseen());
+    let (fitted, unseen) = rayon::join(|| task.by_fitted(), || task.by_unseen());
     let better = |a: Entry, b: Entry| if b.error() < a.error() { b } else { a };
     Ok(fitted?.into_iter().chain(unseen?).reduce(better))
 }
@@ -64,7 +64,7 @@ impl<'a> Task<'a> {
     }
 
     /// Shocks from what the predictor leaves of the rows it was fitted to.
-    fn from_fitted(&self) -> Result<Option<Entry>> {
+    fn by_fitted(&self) -> Result<Option<Entry>> {
         let by_fold: Vec<Vec<f64>> =
             self.base.by_fold.iter().map(|member| self.rows.predict(|_| Some(member))).collect();
         let fold = |k: usize| {
@@ -80,7 +80,7 @@ impl<'a> Task<'a> {
     }
 
     /// Shocks from what it leaves of rows it had not seen.
-    fn from_unseen(&self) -> Result<Option<Entry>> {
+    fn by_unseen(&self) -> Result<Option<Entry>> {
         let unseen = &self.base.out_of_fold;
         let kept: Vec<usize> = self.timed.iter().copied().filter(|&r| unseen[r].is_finite()).collect();
         let residuals = self.residuals(&kept, unseen);
