@@ -4,6 +4,7 @@
 //! proximal operator follows from the primal one by Moreau's identity.
 
 mod blocks;
+mod huber;
 mod norm1;
 mod norm2;
 mod norm_inf;
@@ -13,6 +14,7 @@ mod squared;
 use crate::error::Result;
 
 pub use blocks::{Block, Blocks};
+pub use huber::HuberNorm;
 pub use norm_inf::NormInf;
 pub use norm1::Norm1;
 pub use norm2::Norm2;
@@ -38,6 +40,14 @@ pub trait Penalty: Send + Sync {
     /// True if it has a gradient everywhere: there is nothing to fuse.
     fn is_smooth(&self) -> bool {
         false
+    }
+    /// True if it is a quadratic form: with quadratic losses, a problem is one linear system.
+    fn is_quadratic(&self) -> bool {
+        false
+    }
+    /// The most that a neighbour pulls with on an edge of weight 1, in the Euclidean norm; `None` if there is no limit.
+    fn pull_max(&self, _dim: usize) -> Option<f64> {
+        None
     }
     /// Checks that it fits a graph with so many edges and models with so many parameters.
     fn check(&self, _edges: usize, _dim: usize) -> Result<()> {

@@ -1,12 +1,13 @@
 //! How far liars can move the models of honest nodes.
 //!
-//! With a norm as penalty the flow on an edge stays in a ball: whatever a neighbour sends, it pulls with at most `lambda A_e`.
+//! With a norm as penalty the flow on an edge stays in a ball: whatever a neighbour sends, it pulls with at most `lambda A_e`
+//! (with the Huber penalty `2 delta lambda A_e`).
 //! If all losses of honest nodes are `mu`-strongly convex, the sum over honest nodes of the squared distances between their
 //! models with liars around and without them (the optimum of the honest nodes and the edges between them) is at most
 //! `bound^2`,
 //!
 //! ```text
-//! bound = (lambda / mu) sqrt( sum_{i honest} ( sum_{j liar} A_ij )^2 )       times sqrt(d) for norm1
+//! bound = (lambda / mu) sqrt( sum_{i honest} ( sum_{j liar} A_ij )^2 )       times sqrt(d) for norm1, 2 delta for huber
 //! ```
 //!
 //! because the two optima solve `grad F(w) = 0` and `grad F(w') = -v` with `|v_i| <= lambda sum_j A_ij` for a strongly
@@ -18,7 +19,7 @@ use crate::problem::Problem;
 /// Why there is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unbounded {
-    /// The penalty is not a plain norm: a liar pulls as hard as it likes.
+    /// The penalty has an unbounded gradient: a liar pulls as hard as it likes.
     Penalty,
     /// The loss of some honest node is not strongly convex.
     Loss,
@@ -27,7 +28,7 @@ pub enum Unbounded {
 impl std::fmt::Display for Unbounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Unbounded::Penalty => "the penalty is not a norm: a liar can pull as hard as it likes",
+            Unbounded::Penalty => "the pull of the penalty has no limit: a liar can pull as hard as it likes",
             Unbounded::Loss => "the loss of some node is not strongly convex; a ridge makes it so",
         })
     }
@@ -73,13 +74,9 @@ pub fn worst_liar(problem: &Problem) -> Result<(usize, f64), Unbounded> {
     Ok(worst)
 }
 
-/// The Euclidean radius of the dual ball of radius 1.
+/// The most that a neighbour pulls with on an edge of weight 1.
 fn reach(problem: &Problem) -> Result<f64, Unbounded> {
-    match problem.penalty().name() {
-        "norm2" | "norminf" => Ok(1.0),
-        "norm1" => Ok((problem.dim() as f64).sqrt()),
-        _ => Err(Unbounded::Penalty),
-    }
+    problem.penalty().pull_max(problem.dim()).ok_or(Unbounded::Penalty)
 }
 
 fn divide(pull: f64, mu: f64) -> Result<f64, Unbounded> {
@@ -95,7 +92,7 @@ mod tests {
     use super::*;
     use crate::graph::Graph;
     use crate::loss::{Family, LossOptions};
-    use crate::penalty::{Norm1, Norm2, Penalty, SquaredNorm};
+    use crate::penalty::{Block, Blocks, HuberNorm, Norm1, Norm2, Penalty, SquaredNorm};
     use crate::solve::{Settings, Watch, solve};
     use crate::{Dataset, Matrix};
 
@@ -126,12 +123,35 @@ mod tests {
         }
     }
 
+    /// A liar far away moves an honest node by exactly the bound, one nearer by less.
+    #[test]
+    fn the_huber_penalty_bounds_what_a_liar_can_do() {
+        let moved = |far: f64| {
+            let penalty = Box::new(HuberNorm::new(0.5).unwrap());
+            let whole = problem(&[0.0, 0.0, far, 0.0], &[(0, 1, 2.0)], penalty, 0.3);
+            let solution =
+                solve(&whole, &Settings { tolerance: 1e-12, ..Default::default() }, None, &mut |_| Watch::Continue);
+            (solution.w.row(0)[0], liars_bound(&whole, |i| i == 1).unwrap())
+        };
+        let (far, bound) = moved(1e3);
+        assert!(
+            (bound - 2.0 * 0.5 * 0.3 * 2.0 / 2.0).abs() < 1e-12 && (far - bound).abs() < 1e-6 * bound,
+            "{far} {bound}"
+        );
+        assert!(moved(0.1).0 < 0.1 * bound);
+    }
+
     #[test]
     fn cubes_have_corners_and_squares_no_bound() {
         let edges = [(0, 1, 1.0)];
         let of = |penalty| liars_bound(&problem(&[0.0; 4], &edges, penalty, 1.0), |i| i == 1);
         assert_eq!(of(Box::new(Norm1)).unwrap(), 2f64.sqrt() / 2.0);
         assert_eq!(of(Box::new(SquaredNorm)), Err(Unbounded::Penalty));
+        assert_eq!(of(Box::new(HuberNorm::new(0.25).unwrap())).unwrap(), 0.5 / 2.0);
+        let block = |at, penalty| Block { coordinates: vec![at], penalty, strength: 3.0 };
+        let both = |second| Box::new(Blocks::new(2, vec![block(0, Box::new(Norm2)), block(1, second)]).unwrap());
+        assert_eq!(of(both(Box::new(Norm2))).unwrap(), 18f64.sqrt() / 2.0);
+        assert_eq!(of(both(Box::new(SquaredNorm))), Err(Unbounded::Penalty));
         assert!(worst_liar(&problem(&[0.0; 4], &[], Box::new(Norm2), 1.0)).unwrap().1 == 0.0);
     }
 }

@@ -16,6 +16,7 @@ pub fn check_penalty(penalty: &dyn Penalty, dim: usize, seed: u64) -> Result<(),
     case.moreau(&a)?;
     case.fenchel(&a, &b)?;
     case.gradient(&a, &b)?;
+    case.pull(&a)?;
     case.dual_norm(&a)?;
     case.jacobian(&a, &b)?;
     case.blocks(&a, &b)
@@ -116,6 +117,17 @@ impl PenaltyCase<'_> {
         at_most("the smoothness of a penalty", above, smoothness + 1e-10 * size)
     }
 
+    /// Nobody pulls harder than the largest pull, and far away nobody pulls much less in any direction than along the axes.
+    fn pull(&mut self, a: &[f64]) -> Result<(), Violation> {
+        let Some(most) = self.penalty.pull_max(a.len()) else { return Ok(()) };
+        for far in [1.0, 1e6] {
+            let mut g: Vec<f64> = a.iter().map(|a| far * a).collect();
+            self.penalty.gradient(0, self.weight, &mut g, &mut self.work);
+            at_most("the largest pull", norm2(&g), self.weight * most * (1.0 + 1e-12))?;
+        }
+        Ok(())
+    }
+
     /// 1 for penalties whose conjugate has a domain that is a subspace: shrinking does not lead into it.
     fn unbounded(&self) -> f64 {
         f64::from(u8::from(matches!(self.penalty.name(), "quadratic" | "blocks")))
@@ -159,7 +171,7 @@ impl PenaltyCase<'_> {
 mod tests {
     use super::*;
     use crate::matrix::Matrix;
-    use crate::penalty::{Block, Blocks, Norm1, Norm2, NormInf, Quadratic, SquaredNorm};
+    use crate::penalty::{Block, Blocks, HuberNorm, Norm1, Norm2, NormInf, Quadratic, SquaredNorm};
 
     fn thousand_cases(make: impl Fn(usize, &mut Draw) -> Box<dyn Penalty>) {
         for seed in 0..1000 {
@@ -188,6 +200,11 @@ mod tests {
     #[test]
     fn squared_laws() {
         thousand_cases(|_, _| Box::new(SquaredNorm));
+    }
+
+    #[test]
+    fn huber_laws() {
+        thousand_cases(|_, draw| Box::new(HuberNorm::new(draw.log_uniform(0.05, 20.0)).unwrap()));
     }
 
     /// `Q = B'B` with fewer rows than columns half of the time: singular matrices are included.

@@ -132,6 +132,17 @@ impl Penalty for Blocks {
         self.blocks.iter().all(|block| block.penalty.is_smooth())
     }
 
+    fn is_quadratic(&self) -> bool {
+        self.blocks.iter().all(|block| block.penalty.is_quadratic())
+    }
+
+    /// Pulls on different blocks are at right angles.
+    fn pull_max(&self, _dim: usize) -> Option<f64> {
+        let pull = |block: &Block| Some(block.strength * block.penalty.pull_max(block.coordinates.len())?);
+        let all = self.blocks.iter().map(pull).collect::<Option<Vec<f64>>>()?;
+        Some(all.iter().map(|pull| pull * pull).sum::<f64>().sqrt())
+    }
+
     fn jacobian(&self, edge: usize, weight: f64, sigma: f64, y: &[f64], v: &mut [f64], work: &mut [f64]) {
         for block in &self.blocks {
             let k = block.coordinates.len();

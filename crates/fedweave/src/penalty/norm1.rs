@@ -15,6 +15,10 @@ impl Penalty for Norm1 {
         true
     }
 
+    fn pull_max(&self, dim: usize) -> Option<f64> {
+        Some((dim as f64).sqrt())
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         t.iter().map(|t| t.abs()).sum()
     }

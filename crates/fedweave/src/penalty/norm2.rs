@@ -17,6 +17,10 @@ impl Penalty for Norm2 {
         true
     }
 
+    fn pull_max(&self, _dim: usize) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         norm2(t)
     }
@@ -72,7 +76,7 @@ impl Penalty for Norm2 {
 }
 
 #[inline(always)]
-fn project(weight: f64, u: &mut [f64]) {
+pub(super) fn project(weight: f64, u: &mut [f64]) {
     let size2 = dot(u, u);
     if size2 > weight * weight {
         let keep = weight / size2.sqrt();
@@ -86,7 +90,7 @@ fn project_rows<const D: usize>(weight: &[f64], d: usize, rows: &mut [f64]) {
 
 /// The derivative of the projection at `y`, applied to `v`.
 #[inline(always)]
-fn derivative(weight: f64, y: &[f64], v: &mut [f64]) {
+pub(super) fn derivative(weight: f64, y: &[f64], v: &mut [f64]) {
     let size2 = dot(y, y);
     if size2 > weight * weight {
         let along = dot(y, v) / size2;

@@ -15,6 +15,10 @@ impl Penalty for NormInf {
         true
     }
 
+    fn pull_max(&self, _dim: usize) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {
         t.iter().fold(0.0, |m, t| m.max(t.abs()))
     }

@@ -137,6 +137,10 @@ impl Penalty for Quadratic {
         true
     }
 
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+
     fn stiffness(&self, edge: usize, weight: f64, sigma: f64, _y: &[f64]) -> f64 {
         let values = &self.form(edge).values;
         values.iter().map(|e| 2.0 * weight * e / (2.0 * weight * e + sigma)).sum::<f64>() / values.len() as f64

@@ -46,6 +46,10 @@ impl Penalty for SquaredNorm {
         true
     }
 
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+
     fn stiffness(&self, _edge: usize, weight: f64, sigma: f64, _y: &[f64]) -> f64 {
         1.0 / (1.0 + sigma / (2.0 * weight))
     }

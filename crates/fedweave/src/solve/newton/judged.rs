@@ -37,7 +37,7 @@ pub fn run(
     let worth = settings.factor_worth();
     let mut newton = Newton::new(&terms, penalty, graph, weights, worth, start.w, start.u, sigma, PROXIMAL);
     // One linear system is the whole problem: the gap is like the square of its residual.
-    let linear = smooth && problem.loss().is_quadratic();
+    let linear = penalty.is_quadratic() && problem.loss().is_quadratic();
     if linear {
         newton.set_reduction(QUADRATIC * settings.tolerance.sqrt());
     }

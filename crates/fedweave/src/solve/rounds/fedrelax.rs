@@ -67,7 +67,7 @@ impl<'p> FedRelax<'p> {
     pub fn new(problem: &'p Problem, order: Order) -> Result<Self> {
         let how = match problem.penalty().name() {
             "squared" => How::Prox(RelaxRound::new(problem, all(problem.nodes()), alone(problem))),
-            _ if !problem.penalty().is_smooth() => {
+            _ if !problem.penalty().is_quadratic() => {
                 return Err(Error::Method { method: "fedrelax", needs: "the squared or a quadratic penalty" });
             }
             _ => How::forms(Forms::of_penalty(problem)?, alone(problem)),
