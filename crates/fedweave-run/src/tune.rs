@@ -4,6 +4,8 @@ mod report;
 mod summary;
 mod write;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fedweave::learn::conformal::{Calibration, Score};
 use fedweave::learn::race::{Cost, Race, RaceOptions, Rows, Shared, race};
 use fedweave::learn::shocks::Time;
@@ -76,17 +78,21 @@ pub fn tune(request: TuneRequest, input: Input, observer: &dyn Observer) -> Resu
     let geometry = place.geometry();
     let shared = input.times.as_ref().map(|times| Shared { times, time: time_kind(&input), geometry: geometry.get() });
     let left = || request.time_limit.is_none_or(|limit| observer.seconds() - began < limit);
+    let first = AtomicBool::new(true);
     let options = RaceOptions {
         recipe: request.recipe.clone(),
         seed: request.folds.spec.seed,
         begin: &|what, k, total| {
             observer.advance(&format!("trying {what}: candidate"), k, total);
+            first.store(k == 0, Ordering::Relaxed);
             !observer.interrupted() && (k == 0 || left())
         },
         watch: &|_| match observer.interrupted() {
             true => Watch::Stop(Status::Interrupted),
             false => Watch::Continue,
         },
+        // The first candidate is not cut short by the time limit: something has to predict.
+        go_on: &|| !observer.interrupted() && (first.load(Ordering::Relaxed) || left()),
     };
     let race = race(&rows, &folds, shared.as_ref(), &options).map_err(unknown_part)?;
     let blend = BlendFile::new(&request, &input, &training, attributes, place, &race);

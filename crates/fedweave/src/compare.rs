@@ -13,7 +13,7 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::{FoldSpec, Folds};
 use crate::graph::Graph;
-use crate::learn::race::{Cost, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
+use crate::learn::race::{Cost, Growing, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
 use crate::loss::{Family, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::penalty::Penalty;
@@ -268,6 +268,7 @@ impl Comparison<'_> {
         let (Some(cost), true) = (Cost::of(self.family), self.intercept) else { return Vec::new() };
         let (family, intercept, attributes) = (self.family, self.intercept, self.attributes);
         let rows = Rows { graph, data: &parts.train, family, cost, intercept, groups: None, attributes };
+        let growing = Growing { seed, go_on: &|| true };
         let judged = |(name, linear): &(&'static str, Option<Linear>)| {
             let (predictions, chosen) = match linear {
                 Some(linear) => {
@@ -275,7 +276,7 @@ impl Comparison<'_> {
                     (predict_linear(&parts.test, &fit.w, cost), fit.chosen)
                 }
                 None => {
-                    let Grown { trunk, chosen, .. } = grow_trunk(&rows, &parts.folds, Sees::Node, seed)?.ok()?;
+                    let Grown { trunk, chosen, .. } = grow_trunk(&rows, &parts.folds, Sees::Node, &growing)?.ok()?;
                     (predict_trunk(&Rows { data: &parts.test, ..rows }, &trunk), chosen)
                 }
             };

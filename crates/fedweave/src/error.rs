@@ -32,6 +32,9 @@ pub enum Error {
         /// Number of nodes.
         nodes: usize,
     },
+    /// Somebody asked to stop before there was a result.
+    #[error("stopped before there was a result")]
+    Stopped,
     /// A name that no node has.
     #[error("no node is named `{name}`")]
     UnknownName {

@@ -25,18 +25,21 @@ mod member;
 mod rows;
 mod runner;
 mod shares;
+mod shocked;
 #[cfg(test)]
 mod tests;
 
 pub use cost::Cost;
 pub use entry::Entry;
-pub use layered::{Grown, Sees, Shared, grow_trunk, predict_trunk};
+pub use layered::{Growing, Grown, Sees, grow_trunk, predict_trunk};
 pub use linear::{Given, GivenPenalty, Linear, LinearFit, predict_linear};
 pub use member::{LeafInput, Leaves, Member, MemberShocks, described};
 pub use rows::{Rows, Watcher};
+pub use shocked::Shared;
 
 use crate::error::Result;
 use crate::folds::Folds;
+use crate::learn::trunk::GoOn;
 use crate::tune::Errors;
 
 /// What takes part, and who is told.
@@ -49,6 +52,8 @@ pub struct RaceOptions<'a> {
     pub begin: &'a (dyn Fn(&str, usize, usize) -> bool + Sync),
     /// Sees what solvers do.
     pub watch: &'a Watcher<'a>,
+    /// Is asked before every tree; false leaves the candidate that is at it without a result.
+    pub go_on: &'a GoOn<'a>,
 }
 
 /// The name of a candidate that could not be fitted, and why.

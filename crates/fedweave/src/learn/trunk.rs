@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 pub use bins::Bins;
-pub use cross_fit::{CrossFit, Tried, cross_fit};
+pub use cross_fit::{CrossFit, GoOn, Tried, cross_fit, cross_fit_while};
 pub use growth::{Growth, Order};
 pub use histogram::{Cell, Histograms, Sums};
 pub use loss::TrunkLoss;

@@ -2,6 +2,7 @@
 
 use super::member::Member;
 use super::rows::Rows;
+use crate::folds::Folds;
 use crate::tune::Errors;
 
 /// A candidate that ran.
@@ -11,6 +12,8 @@ pub struct Entry {
     pub member: Member,
     /// What it chose by itself, in words.
     pub chosen: String,
+    /// The predictor fitted without the rows of a fold, for every fold.
+    pub by_fold: Vec<Member>,
     /// What it predicted for every row without having seen it; NaN where no fold holds the row out.
     pub out_of_fold: Vec<f64>,
     /// The errors of these, by node.
@@ -18,10 +21,17 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Judges the predictions.
-    pub fn new(rows: &Rows, member: Member, out_of_fold: Vec<f64>, chosen: String) -> Entry {
+    /// Judges every row by the predictor that has not seen it.
+    pub fn new(rows: &Rows, folds: &Folds, member: Member, by_fold: Vec<Member>, chosen: String) -> Entry {
+        let out_of_fold = rows.predict(|row| folds.of(row).map(|fold| &by_fold[fold]));
         let errors = rows.cost.errors(rows.data, &out_of_fold);
-        Entry { member, chosen, out_of_fold, errors }
+        Entry { member, chosen, by_fold, out_of_fold, errors }
+    }
+
+    /// The same predictor with something added to it, by which it predicts the rows otherwise.
+    pub fn with(&self, rows: &Rows, member: Member, out_of_fold: Vec<f64>, chosen: String) -> Entry {
+        let errors = rows.cost.errors(rows.data, &out_of_fold);
+        Entry { member, chosen, by_fold: self.by_fold.clone(), out_of_fold, errors }
     }
 
     /// Mean error over nodes.

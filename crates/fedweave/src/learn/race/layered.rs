@@ -1,4 +1,4 @@
-//! A common trunk with personal leaves, and shocks that nodes share.
+//! A common trunk with personal leaves.
 //!
 //! Everything is fitted to scores of rows that the layer below had not seen (out of fold), so that no layer learns what the
 //! one below it remembers of the training rows.
@@ -7,13 +7,12 @@ use rayon::prelude::*;
 
 use super::entry::Entry;
 use super::linear::{Linear, LinearFit};
-use super::member::{LeafInput, Leaves, Member, MemberShocks, described};
+use super::member::{LeafInput, Leaves, Member, described};
 use super::rows::{Rows, Watcher};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::learn::shocks::{Geometry, Residuals, Shocks, ShocksOptions, Time};
-use crate::learn::trunk::{CrossFit, Trunk, TrunkLoss, TrunkOptions, TrunkRows, cross_fit};
+use crate::learn::trunk::{CrossFit, GoOn, Trunk, TrunkLoss, TrunkOptions, TrunkRows, cross_fit_while};
 use crate::matrix::Matrix;
 
 /// A trunk on all rows, and the scores of every row by a trunk that had not seen it (NaN where no fold holds it out).
@@ -22,6 +21,8 @@ pub struct Grown {
     pub trunk: Trunk,
     /// Out-of-fold scores.
     pub scores: Vec<f64>,
+    /// The trunks of the folds.
+    pub by_fold: Vec<Trunk>,
     /// What was chosen, in words.
     pub chosen: String,
 }
@@ -43,6 +44,15 @@ pub enum Sees {
     Node,
     /// Its attributes alone: what all nodes have in common.
     Attributes,
+}
+
+/// How trees are grown.
+#[derive(Clone, Copy)]
+pub struct Growing<'a> {
+    /// Seed of what is drawn.
+    pub seed: u64,
+    /// Is asked before every tree of a fold; false ends it without a result.
+    pub go_on: &'a GoOn<'a>,
 }
 
 /// Labels and weights that a trunk is grown for.
@@ -89,20 +99,21 @@ impl Target {
     }
 }
 
-fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, seed: u64) -> Result<Grown> {
+fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, growing: &Growing) -> Result<Grown> {
     let (x, node) = (described_rows(rows), node_of_rows(rows.data));
     let category = (sees == Sees::Node).then_some(&node[..]);
     let all = TrunkRows { x: x.view(), category, y: &target.y, weight: &target.weight };
-    let CrossFit { options, scores, .. } =
-        cross_fit(&all, target.loss, folds, &trunk_candidates(rows.data.len(), seed))?;
+    let candidates = trunk_candidates(rows.data.len(), growing.seed);
+    let CrossFit { options, scores, by_fold, .. } =
+        cross_fit_while(&all, target.loss, folds, &candidates, growing.go_on)?;
     let trunk = Trunk::fit(&all, target.loss, &options)?;
     let chosen = format!("{} trees with up to {} leaves", options.rounds, options.leaves);
-    Ok(Grown { trunk, scores, chosen })
+    Ok(Grown { trunk, scores, by_fold, chosen })
 }
 
 /// Grows a trunk for the labels of the rows; `None` if trunks do not know the loss.
-pub fn grow_trunk(rows: &Rows, folds: &Folds, sees: Sees, seed: u64) -> Option<Result<Grown>> {
-    Some(grow(rows, folds, &Target::labels(rows, TrunkLoss::of(rows.family)?), sees, seed))
+pub fn grow_trunk(rows: &Rows, folds: &Folds, sees: Sees, growing: &Growing) -> Option<Result<Grown>> {
+    Some(grow(rows, folds, &Target::labels(rows, TrunkLoss::of(rows.family)?), sees, growing))
 }
 
 /// What a trunk predicts for rows.
@@ -130,10 +141,10 @@ fn described_rows(rows: &Rows) -> Matrix {
 }
 
 /// The trunk alone.
-pub fn trunk_entry(rows: &Rows, name: &str, grown: &Grown) -> Entry {
-    let out_of_fold = grown.scores.iter().map(|s| rows.cost.respond(*s)).collect();
-    let member = Member { trunk: Some(grown.trunk.clone()), ..Member::new(name) };
-    Entry::new(rows, member, out_of_fold, grown.chosen.clone())
+pub fn trunk_entry(rows: &Rows, folds: &Folds, name: &str, grown: &Grown) -> Entry {
+    let member = |trunk: &Trunk| Member { trunk: Some(trunk.clone()), ..Member::new(name) };
+    let by_fold = grown.by_fold.iter().map(member).collect();
+    Entry::new(rows, folds, member(&grown.trunk), by_fold, grown.chosen.clone())
 }
 
 /// Linear models at every node, coupled as the rows suggest, on the score of the trunk.
@@ -141,11 +152,9 @@ pub fn trunk_leaves(rows: &Rows, folds: &Folds, grown: &Grown, input: LeafInput,
     let data = on_scores(rows, &grown.scores, input)?;
     let above = Rows { data: &data, intercept: true, ..*rows };
     let fit = Linear::Learnt.fit(&above, folds, watch)?;
-    let out_of_fold = fit.out_of_fold(&data, folds, rows.cost);
     let name = if input == LeafInput::Trunk { "common+leaves" } else { "common+features" };
-    let leaves = Leaves::new(input, &fit.w, rows.data.nodes());
-    let member = Member { trunk: Some(grown.trunk.clone()), leaves: Some(leaves), ..Member::new(name) };
-    Ok(Entry::new(rows, member, out_of_fold, format!("{}; leaves {}", grown.chosen, fit.chosen)))
+    let (member, by_fold) = both(name, input, rows, grown, &fit);
+    Ok(Entry::new(rows, folds, member, by_fold, format!("{}; leaves {}", grown.chosen, fit.chosen)))
 }
 
 /// Rows whose features are scores of a trunk; a row that no fold holds out has no honest score, and is left without weight.
@@ -165,68 +174,30 @@ fn on_scores(rows: &Rows, scores: &[f64], input: LeafInput) -> Result<Dataset> {
 }
 
 /// A trunk for what linear models leave; `None` where the loss does not allow it.
-pub fn leaves_trunk(rows: &Rows, folds: &Folds, linear: &LinearFit, sees: Sees, seed: u64) -> Result<Option<Entry>> {
+pub fn leaves_trunk(
+    rows: &Rows,
+    folds: &Folds,
+    linear: &LinearFit,
+    sees: Sees,
+    growing: &Growing,
+) -> Result<Option<Entry>> {
     let loss = match TrunkLoss::of(rows.family) {
         Some(loss @ (TrunkLoss::Squared | TrunkLoss::Poisson)) => loss,
         _ => return Ok(None),
     };
     let below = linear.out_of_fold(rows.data, folds, rows.cost);
-    let grown = grow(rows, folds, &Target::left(rows, loss, &below), sees, seed)?;
-    let together = |(p, s): (&f64, &f64)| rows.cost.respond(rows.cost.score(*p) + s);
-    let out_of_fold = below.iter().zip(&grown.scores).map(together).collect();
-    let leaves = Leaves::new(LeafInput::Features, &linear.w, rows.data.nodes());
+    let grown = grow(rows, folds, &Target::left(rows, loss, &below), sees, growing)?;
     let name = if sees == Sees::Node { "leaves+trunk" } else { "leaves+common" };
-    let member = Member { trunk: Some(grown.trunk), leaves: Some(leaves), ..Member::new(name) };
-    Ok(Some(Entry::new(rows, member, out_of_fold, format!("leaves {}; {}", linear.chosen, grown.chosen))))
+    let (member, by_fold) = both(name, LeafInput::Features, rows, &grown, linear);
+    Ok(Some(Entry::new(rows, folds, member, by_fold, format!("leaves {}; {}", linear.chosen, grown.chosen))))
 }
 
-/// When and where rows were observed.
-#[derive(Clone, Copy)]
-pub struct Shared<'a> {
-    /// The time of every row; NaN where it is not known.
-    pub times: &'a [f64],
-    /// What times are.
-    pub time: Time,
-    /// What says which nodes are close.
-    pub geometry: Geometry<'a>,
-}
-
-/// A predictor with shocks: learnt from its residuals, predicted for every fold from the residuals of the others. `None` if
-/// there are none to speak of.
-pub fn shocked(rows: &Rows, folds: &Folds, shared: &Shared, base: &Entry) -> Result<Option<Entry>> {
-    let node = node_of_rows(rows.data);
-    let usable: Vec<usize> = (0..rows.data.len()).filter(|&r| is_observed(shared, base, r)).collect();
-    let of = |rows_kept: &[usize]| Residuals {
-        node: rows_kept.iter().map(|&r| node[r]).collect(),
-        time: rows_kept.iter().map(|&r| shared.times[r]).collect(),
-        value: rows_kept.iter().map(|&r| rows.data.y()[r] - base.out_of_fold[r]).collect(),
+/// A trunk and linear models together: of all rows, and of every fold.
+fn both(name: &str, input: LeafInput, rows: &Rows, grown: &Grown, fit: &LinearFit) -> (Member, Vec<Member>) {
+    let member = |(trunk, w): (&Trunk, &Matrix)| {
+        let leaves = Leaves::new(input, w, rows.data.nodes());
+        Member { trunk: Some(trunk.clone()), leaves: Some(leaves), ..Member::new(name) }
     };
-    let residuals = of(&usable);
-    let options = ShocksOptions { time: shared.time, ..ShocksOptions::default() };
-    let shocks = Shocks::learn(&residuals, &shared.geometry, &options)?;
-    if shocks.is_none() {
-        return Ok(None);
-    }
-    let fold = |k: usize| {
-        let others: Vec<usize> = usable.iter().copied().filter(|&r| folds.trains(k, r)).collect();
-        let observed = shocks.observe(&of(&others), &shared.geometry)?;
-        let held: Vec<usize> = (0..rows.data.len()).filter(|&r| folds.of(r) == Some(k)).collect();
-        let shock = |r: usize| observed.predict(node[r], shared.times[r]).mean;
-        Ok(held.into_par_iter().map(|r| (r, shock(r))).collect::<Vec<_>>())
-    };
-    let found: Vec<Vec<(usize, f64)>> = (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?;
-    let mut out_of_fold = base.out_of_fold.clone();
-    found.iter().flatten().filter(|(r, _)| !shared.times[*r].is_nan()).for_each(|(r, shock)| out_of_fold[*r] += shock);
-    // Where whole times are held out there is nothing to predict shocks from.
-    if out_of_fold.iter().zip(&base.out_of_fold).all(|(a, b)| a == b || a.is_nan()) {
-        return Ok(None);
-    }
-    let chosen = format!("{}; {shocks}", base.chosen);
-    let name = format!("{}+shocks", base.member.name);
-    let member = Member { name, shocks: Some(MemberShocks { shocks, residuals }), ..base.member.clone() };
-    Ok(Some(Entry::new(rows, member, out_of_fold, chosen)))
-}
-
-fn is_observed(shared: &Shared, base: &Entry, row: usize) -> bool {
-    shared.times[row].is_finite() && base.out_of_fold[row].is_finite()
+    let by_fold = grown.by_fold.iter().zip(&fit.by_fold).map(member).collect();
+    (member((&grown.trunk, &fit.w)), by_fold)
 }

@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::learn::coupling::{CouplingOptions, Rho, Structure, learn};
+use crate::learn::coupling::{CouplingOptions, Fold, Member, Rho, Structure, blend, learn};
 use crate::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use crate::matrix::{Matrix, dot};
 use crate::penalty::{Norm2, Penalty, SquaredNorm};
@@ -102,7 +102,7 @@ impl Linear {
             }),
             Linear::NodeEffects => coupled(rows, folds, Rho::Fixed(0.0), &[Structure::Intercept]),
             Linear::Mixed => coupled(rows, folds, Rho::Fixed(0.0), &CouplingOptions::default().structures),
-            Linear::Learnt => coupled(rows, folds, Rho::Learnt, &CouplingOptions::default().structures),
+            Linear::Learnt => averaged(rows, folds),
             Linear::Given(given) => given.fit(rows, folds, watch),
         }
     }
@@ -152,6 +152,32 @@ fn coupled(rows: &Rows, folds: &Folds, rho: Rho, structures: &[Structure]) -> Re
         w: coupling.posterior(rows.graph, rows.data)?.w,
         chosen: format!("{}, rho {:.2}", coupling.structure.name(), coupling.rho),
     })
+}
+
+/// The couplings of all structures averaged, as `fit --coupling learnt` does, by the folds of the race.
+fn averaged(rows: &Rows, folds: &Folds) -> Result<LinearFit> {
+    let options = CouplingOptions { family: rows.family, intercept: rows.intercept, ..Default::default() };
+    let mask = |k: usize| Fold { train: folds.train(k), validation: folds.validation(k) };
+    let masks: Vec<Fold> = (0..folds.count()).map(mask).collect();
+    let average = blend(rows.graph, rows.data, &options, &masks, rows.groups)?;
+    let fold = |k: usize| {
+        let train = rows.data.select(&folds.train(k));
+        Ok(average.relearn(rows.graph, &train)?.posterior(rows.graph, &train)?.w)
+    };
+    Ok(LinearFit {
+        by_fold: (0..folds.count()).into_par_iter().map(fold).collect::<Result<_>>()?,
+        w: average.posterior(rows.graph, rows.data)?.w,
+        chosen: words(&average.members),
+    })
+}
+
+/// An average in a few words.
+fn words(members: &[Member]) -> String {
+    let rho = |better: fn(f64, f64) -> f64| members.iter().map(|m| m.coupling.rho).reduce(better).unwrap_or(0.0);
+    match members {
+        [one] => format!("{}, rho {:.2}", one.coupling.structure.name(), one.coupling.rho),
+        _ => format!("average of {}, rho {:.2} to {:.2}", members.len(), rho(f64::min), rho(f64::max)),
+    }
 }
 
 impl Given {

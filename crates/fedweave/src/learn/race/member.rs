@@ -60,7 +60,7 @@ impl Leaves {
 pub struct MemberShocks {
     /// What was learnt about them.
     pub shocks: Shocks,
-    /// Out-of-fold residuals of the training rows.
+    /// Residuals of the training rows that they are predicted from.
     pub residuals: Residuals,
 }
 

@@ -1,6 +1,9 @@
 //! What candidates are given: the rows, the graph, and what else is known about nodes and times.
 
+use rayon::prelude::*;
+
 use super::cost::Cost;
+use super::member::{Member, described};
 use crate::dataset::Dataset;
 use crate::graph::Graph;
 use crate::loss::Family;
@@ -30,6 +33,22 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// What predictors say of the rows, without shocks: `of_row` names the one that is asked, NaN where there is none.
+    pub fn predict<'m>(&self, of_row: impl Fn(usize) -> Option<&'m Member> + Sync) -> Vec<f64> {
+        let predict = |node: usize, row: usize| {
+            let Some(member) = of_row(row) else { return f64::NAN };
+            let x = self.data.x(row);
+            // Only trees look at it.
+            let seen = match member.trunk {
+                Some(_) => described(x, self.intercept, self.attributes.map(|a| a.row(node))),
+                None => Vec::new(),
+            };
+            self.cost.respond(member.score(node, x, &seen))
+        };
+        let of_node = |node: usize| self.data.rows(node).map(|row| predict(node, row)).collect::<Vec<f64>>();
+        (0..self.data.nodes()).into_par_iter().flat_map_iter(of_node).collect()
+    }
+
     /// Mean error over nodes of predictions for all rows (NaN: none).
     pub fn error(&self, predictions: &[f64]) -> f64 {
         self.cost.errors(self.data, predictions).mean().unwrap_or(f64::INFINITY)

@@ -3,14 +3,16 @@
 use super::cost::Cost;
 use super::entry::Entry;
 use super::halving::best_given;
-use super::layered::{Grown, Sees, Shared, grow_trunk, leaves_trunk, shocked, trunk_entry, trunk_leaves};
+use super::layered::{Growing, Grown, Sees, grow_trunk, leaves_trunk, trunk_entry, trunk_leaves};
 use super::linear::{Given, Linear, LinearFit};
 use super::member::{LeafInput, Leaves, Member};
 use super::rows::Rows;
+use super::shocked::{Shared, shocked};
 use super::{Failure, RaceOptions};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::Folds;
 use crate::learn::trunk::TrunkLoss;
+use crate::matrix::Matrix;
 
 /// Candidates in the order in which they run: what is most likely to win first, in case the race is stopped.
 const STAGES: [&str; 12] = [
@@ -99,13 +101,14 @@ impl Runner<'_> {
     fn stage(&mut self, stage: &str) {
         match self.run(stage) {
             Ok(Some(entry)) => self.entries.push(entry),
-            Ok(None) => {}
+            // What was stopped has not failed.
+            Ok(None) | Err(Error::Stopped) => {}
             Err(error) => self.failed.push((stage.to_owned(), error.to_string())),
         }
     }
 
     fn run(&mut self, stage: &str) -> Result<Option<Entry>> {
-        let (rows, folds, watch, seed) = (self.rows, self.folds, self.options.watch, self.options.seed);
+        let (rows, folds, watch) = (self.rows, self.folds, self.options.watch);
         let linear = |linear: Linear| linear.fit(rows, folds, watch);
         let entry = match stage {
             "learnt" => self.coupled(stage, linear(Linear::Learnt)?),
@@ -117,26 +120,27 @@ impl Runner<'_> {
                 let (given, fit) = best_given(rows, folds, &Given::all(rows.family), watch)?;
                 linear_entry(rows, folds, &given.to_string(), &fit)
             }
-            _ => return self.trees(stage, seed),
+            _ => return self.trees(stage),
         };
         Ok(Some(entry))
     }
 
-    fn trees(&mut self, stage: &str, seed: u64) -> Result<Option<Entry>> {
+    fn trees(&mut self, stage: &str) -> Result<Option<Entry>> {
+        let growing = &Growing { seed: self.options.seed, go_on: self.options.go_on };
         let (rows, folds, watch) = (self.rows, self.folds, self.options.watch);
         Ok(match (stage, &self.common, &self.below) {
             ("trunk", ..) => {
-                let grown = grow_trunk(rows, folds, Sees::Node, seed).transpose()?;
-                grown.map(|grown| trunk_entry(rows, stage, &grown))
+                let grown = grow_trunk(rows, folds, Sees::Node, growing).transpose()?;
+                grown.map(|grown| trunk_entry(rows, folds, stage, &grown))
             }
             ("common", ..) => {
-                self.common = grow_trunk(rows, folds, Sees::Attributes, seed).transpose()?;
-                self.common.as_ref().map(|grown| trunk_entry(rows, stage, grown))
+                self.common = grow_trunk(rows, folds, Sees::Attributes, growing).transpose()?;
+                self.common.as_ref().map(|grown| trunk_entry(rows, folds, stage, grown))
             }
             ("common+leaves", Some(grown), _) => Some(trunk_leaves(rows, folds, grown, LeafInput::Trunk, watch)?),
             ("common+features", Some(grown), _) => Some(trunk_leaves(rows, folds, grown, LeafInput::Both, watch)?),
-            ("leaves+trunk", _, Some((_, below))) => leaves_trunk(rows, folds, below, Sees::Node, seed)?,
-            ("leaves+common", _, Some((_, below))) => leaves_trunk(rows, folds, below, Sees::Attributes, seed)?,
+            ("leaves+trunk", _, Some((_, below))) => leaves_trunk(rows, folds, below, Sees::Node, growing)?,
+            ("leaves+common", _, Some((_, below))) => leaves_trunk(rows, folds, below, Sees::Attributes, growing)?,
             _ => None,
         })
     }
@@ -170,7 +174,10 @@ impl Runner<'_> {
 }
 
 fn linear_entry(rows: &Rows, folds: &Folds, name: &str, fit: &LinearFit) -> Entry {
-    let out_of_fold = fit.out_of_fold(rows.data, folds, rows.cost);
-    let leaves = Leaves::new(LeafInput::Features, &fit.w, rows.data.nodes());
-    Entry::new(rows, Member { leaves: Some(leaves), ..Member::new(name) }, out_of_fold, fit.chosen.clone())
+    let member = |w: &Matrix| {
+        let leaves = Leaves::new(LeafInput::Features, w, rows.data.nodes());
+        Member { leaves: Some(leaves), ..Member::new(name) }
+    };
+    let by_fold = fit.by_fold.iter().map(member).collect();
+    Entry::new(rows, folds, member(&fit.w), by_fold, fit.chosen.clone())
 }

@@ -1,5 +1,7 @@
 //! Races on rows whose truth is known.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -55,7 +57,8 @@ impl Made {
         let spec = FoldSpec { rule: Default::default(), count: 5, seed: 0 };
         let folds = Folds::new(&self.data, None, spec).unwrap();
         let shared = shared.then(|| Shared { times: &self.times, time: Time::Labels, geometry: Geometry::None });
-        let options = RaceOptions { recipe, seed: 0, begin: &|_, _, _| true, watch: &|_| Watch::Continue };
+        let options =
+            RaceOptions { recipe, seed: 0, begin: &|_, _, _| true, watch: &|_| Watch::Continue, go_on: &|| true };
         race(&rows, &folds, shared.as_ref(), &options).unwrap()
     }
 }
@@ -128,9 +131,8 @@ fn counts_and_classes_race_too() {
     assert!(race.errors.mean().unwrap() < 0.5 && race.out_of_fold.iter().all(|p| (0.0..=1.0).contains(p)));
 }
 
-#[test]
-fn a_race_that_is_stopped_keeps_what_ran() {
-    let made = made(10, 6, 8, |_, x, _, e| x[0] + 0.1 * e);
+/// Rows of a race that is stopped.
+fn stopped(made: &Made, begin: &(dyn Fn(&str, usize, usize) -> bool + Sync), go_on: &GoOn) -> Race {
     let rows = Rows {
         graph: &made.graph,
         data: &made.data,
@@ -141,7 +143,42 @@ fn a_race_that_is_stopped_keeps_what_ran() {
         attributes: None,
     };
     let folds = Folds::new(&made.data, None, FoldSpec { rule: Default::default(), count: 3, seed: 0 }).unwrap();
-    let options = RaceOptions { recipe: None, seed: 0, begin: &|_, k, _| k < 2, watch: &|_| Watch::Continue };
-    let race = race(&rows, &folds, None, &options).unwrap();
+    race(&rows, &folds, None, &RaceOptions { recipe: None, seed: 0, begin, watch: &|_| Watch::Continue, go_on })
+        .unwrap()
+}
+
+#[test]
+fn a_race_that_is_stopped_keeps_what_ran() {
+    let made = made(10, 6, 8, |_, x, _, e| x[0] + 0.1 * e);
+    let race = stopped(&made, &|_, k, _| k < 2, &|| true);
     assert!(race.stopped && race.entries.len() == 2);
+}
+
+#[test]
+fn a_race_is_stopped_between_two_trees() {
+    let made = made(10, 12, 9, |_, x, _, e| x[0] * x[1] + 0.1 * e);
+    let trees = AtomicUsize::new(0);
+    let go_on = || trees.load(Ordering::Relaxed) < 40;
+    let race = stopped(&made, &|_, _, _| go_on(), &|| {
+        trees.fetch_add(1, Ordering::Relaxed);
+        go_on()
+    });
+    // Every fold of every kind of trees asks once more after the 40th tree, at most.
+    assert!((40..100).contains(&trees.load(Ordering::Relaxed)), "{trees:?}");
+    let ran: Vec<&str> = race.entries.iter().map(|e| e.member.name.as_str()).collect();
+    assert!(race.stopped && ran.len() == 3 && !ran.contains(&"trunk"), "{ran:?}");
+    assert!(race.failed.is_empty(), "{:?}", race.failed);
+}
+
+/// Local models of few rows take most of the shocks of the rows they were fitted to.
+#[test]
+fn shocks_of_predictors_that_fit_closely_are_found_on_folds() {
+    let shock = |k: usize| 3.0 * (1.7 * k as f64).sin();
+    let made = made(40, 8, 10, |i, x, k, e| (i as f64).cos() * x[0] + shock(k) + 0.2 * e);
+    let race = made.race(Family::Squared, None, true);
+    let learnt = race.entry("learnt+shocks").unwrap();
+    assert!(learnt.error() < 0.25 * race.entry("learnt").unwrap().error());
+    // Out-of-fold predictions are those of the fold's predictor and of the shocks around the row.
+    assert_eq!(learnt.by_fold.len(), 5);
+    assert!(learnt.by_fold.iter().all(|member| member.shocks.is_none() && member.leaves.is_some()));
 }

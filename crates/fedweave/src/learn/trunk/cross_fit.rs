@@ -17,6 +17,8 @@ pub struct CrossFit {
     pub options: TrunkOptions,
     /// The score of every row by the trunk grown without its fold; NaN where no fold holds it out.
     pub scores: Vec<f64>,
+    /// The trunk grown without a fold, for every fold.
+    pub by_fold: Vec<Trunk>,
     /// What became of every candidate, in their order.
     pub tried: Vec<Tried>,
 }
@@ -30,6 +32,9 @@ pub struct Tried {
     pub error: f64,
 }
 
+/// Is asked now and then whether to go on, by several threads at a time.
+pub type GoOn<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// Rounds without a better error after which a candidate stops.
 const PATIENCE: usize = 30;
 
@@ -38,6 +43,17 @@ const BLOCK: usize = 15;
 
 /// Grows a trunk per fold and candidate, and chooses candidate and rounds by the mean loss of held out rows.
 pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &[TrunkOptions]) -> Result<CrossFit> {
+    cross_fit_while(rows, loss, folds, candidates, &|| true)
+}
+
+/// The same as long as `go_on` says so; it is asked before every tree.
+pub fn cross_fit_while(
+    rows: &TrunkRows,
+    loss: TrunkLoss,
+    folds: &Folds,
+    candidates: &[TrunkOptions],
+    go_on: &GoOn,
+) -> Result<CrossFit> {
     rows.check(loss)?;
     check_folds(rows, folds)?;
     candidates.iter().try_for_each(TrunkOptions::check)?;
@@ -51,7 +67,8 @@ pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &
         .map(|options| Race::new(options, (0..folds.count()).map(|k| boost(&binned, folds, k, &bins, loss, options))))
         .collect();
     while races.iter().any(Race::runs) {
-        races.par_iter_mut().filter(|race| race.runs()).for_each(|race| race.advance(&binned[0]));
+        let running = races.par_iter_mut().filter(|race| race.runs());
+        running.map(|race| race.advance(&binned[0], go_on)).collect::<Result<Vec<()>>>()?;
         let leader = leader(&races);
         let reached = races[leader].tried().error;
         for (k, race) in races.iter_mut().enumerate() {
@@ -60,8 +77,9 @@ pub fn cross_fit(rows: &TrunkRows, loss: TrunkLoss, folds: &Folds, candidates: &
     }
     let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
     let best = leader(&races);
-    let scores = races[best].scores(rows, folds);
-    Ok(CrossFit { options: tried[best].options, scores, tried })
+    let by_fold = races[best].trunks();
+    let scores = scores(&by_fold, rows, folds);
+    Ok(CrossFit { options: tried[best].options, scores, by_fold, tried })
 }
 
 fn check_folds(rows: &TrunkRows, folds: &Folds) -> Result<()> {
@@ -142,14 +160,16 @@ impl<'a> Race<'a> {
         now - rate * left as f64 > error
     }
 
-    fn advance(&mut self, rows: &BinnedRows) {
+    fn advance(&mut self, rows: &BinnedRows, go_on: &GoOn) -> Result<()> {
         let rounds = BLOCK.min(self.options.rounds - self.errors.len());
-        let losses: Vec<Vec<f64>> = self.folds.par_iter_mut().map(|fold| advance(fold, rows, rounds)).collect();
+        let advanced = self.folds.par_iter_mut().map(|fold| advance(fold, rows, rounds, go_on));
+        let losses = advanced.collect::<Result<Vec<Vec<f64>>>>()?;
         let held = self.folds.iter().flat_map(|fold| fold.shares[0].scored());
         let weight: f64 = held.map(|row| rows.weights[*row as usize]).sum();
         for round in 0..rounds {
             self.errors.push(losses.iter().map(|fold| fold[round]).sum::<f64>() / weight);
         }
+        Ok(())
     }
 
     fn tried(&self) -> Tried {
@@ -158,29 +178,37 @@ impl<'a> Race<'a> {
         Tried { options: TrunkOptions { rounds, ..*self.options }, error }
     }
 
-    fn scores(&self, rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
+    /// The trunks of all folds, with the best number of rounds.
+    fn trunks(&self) -> Vec<Trunk> {
         let (rounds, _) = self.best();
-        let trunks: Vec<Trunk> = self.folds.iter().map(|fold| truncated(&fold.trunk, rounds)).collect();
-        let category = |row: usize| rows.category.map(|category| category[row]);
-        let score = |row: usize| match folds.of(row) {
-            Some(fold) => trunks[fold].score(rows.x.row(row), category(row)),
-            None => f64::NAN,
-        };
-        (0..rows.x.rows()).into_par_iter().map(score).collect()
+        self.folds.iter().map(|fold| truncated(&fold.trunk, rounds)).collect()
     }
 }
 
+/// The score of every row by the trunk that has not seen it.
+fn scores(by_fold: &[Trunk], rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
+    let category = |row: usize| rows.category.map(|category| category[row]);
+    let score = |row: usize| match folds.of(row) {
+        Some(fold) => by_fold[fold].score(rows.x.row(row), category(row)),
+        None => f64::NAN,
+    };
+    (0..rows.x.rows()).into_par_iter().map(score).collect()
+}
+
 /// Grows trees, and returns the summed losses of the held out rows after each.
-fn advance(fold: &mut Boost, rows: &BinnedRows, rounds: usize) -> Vec<f64> {
+fn advance(fold: &mut Boost, rows: &BinnedRows, rounds: usize, go_on: &GoOn) -> Result<Vec<f64>> {
     (0..rounds)
         .map(|_| {
+            if !go_on() {
+                return Err(Error::Stopped);
+            }
             fold.round();
             let (share, loss) = (&fold.shares[0], fold.trunk.loss);
             let of_row = |row: &u32| {
                 let row = *row as usize;
                 rows.weights[row] * loss.value(share.scores()[row], rows.labels[row])
             };
-            share.scored().iter().map(of_row).sum()
+            Ok(share.scored().iter().map(of_row).sum())
         })
         .collect()
 }
