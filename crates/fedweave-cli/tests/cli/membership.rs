@@ -8,10 +8,10 @@ use crate::sandbox::{NODES, Outcome, Sandbox, finish};
 
 /// A ring of four with a chord: nobody is cut off when any one is gone.
 const RING: &str = "source,target,weight\na,b,1\nb,c,0.5\nc,d,2\na,d,1\na,c,0.7\n";
-const FIT: &str = "--target y --lambda 0.3 --ridge 0.05 --tolerance 1e-11";
-/// Short steps, so that there is time to go, and to come back: some fifty thousand rounds for the shorter ones.
+const FIT: &str = "--target y --lambda 0.3 --ridge 0.05 --tolerance 1e-11 --max-iterations 2000000";
+/// Short steps, so that there is time to go, and to come back: more than a hundred thousand rounds for the shorter ones.
 const SLOW: f64 = 0.008;
-const SLOWER: f64 = 0.0012;
+const SLOWER: f64 = 0.0003;
 /// Patience in seconds: more than starting and connecting takes. Who comes late must not give up the others meanwhile.
 const DEAD_AFTER: u32 = 3;
 const DEAD_AFTER_LATE: u32 = 30;

@@ -10,7 +10,7 @@ use super::connection::{Arriving, HANDSHAKE, Shared, admit, carry};
 use super::stream::Stream;
 
 /// The pause before dialling again, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// Keeps a connection to the neighbour at `place`, which listens at `endpoint`.
 pub async fn dial(shared: Rc<Shared>, place: usize, endpoint: String) {
