@@ -154,7 +154,10 @@ impl PenaltyForm {
         match self {
             PenaltyForm::Named(name) => plain(name),
             PenaltyForm::Quadratic(rows) => {
-                require!(rows.len() == dim && rows.iter().all(|row| row.len() == dim), "a {dim} x {dim} matrix is needed");
+                require!(
+                    rows.len() == dim && rows.iter().all(|row| row.len() == dim),
+                    "a {dim} x {dim} matrix is needed"
+                );
                 Ok(Box::new(Quadratic::new(&[Matrix::from_rows(dim, rows.concat())])?))
             }
             PenaltyForm::Blocks(blocks) => {

@@ -158,13 +158,15 @@ mod tests {
         let mut draw = move || rng.random::<f64>() * 4.0 - 2.0;
         let form = Quadratic::new(&[Matrix::from_rows(3, vec![2.0, 0.5, 0.0, 0.5, 1.0, 0.2, 0.0, 0.2, 0.7])]).unwrap();
         let penalties = ["norm2", "norm1", "norminf", "squared"].map(|name| named(name).unwrap());
-        let penalties: Vec<Box<dyn Penalty>> = penalties.into_iter().chain([Box::new(form) as Box<dyn Penalty>]).collect();
+        let penalties: Vec<Box<dyn Penalty>> =
+            penalties.into_iter().chain([Box::new(form) as Box<dyn Penalty>]).collect();
         for family in [Family::Squared, Family::Logistic, Family::Absolute] {
             for (rows, penalty) in [0, 2, 9].into_iter().flat_map(|rows| penalties.iter().map(move |p| (rows, p))) {
                 let x = Matrix::from_rows(d, (0..rows * d).map(|_| draw()).collect());
                 let y = (0..rows).map(|_| if family == Family::Logistic { draw().signum() } else { draw() }).collect();
                 let data = Dataset::new(vec![0, rows], x, y, vec![1.0; rows]).unwrap();
-                let options = LossOptions { ridge: if family == Family::Logistic { 0.1 } else { 0.0 }, ..Default::default() };
+                let options =
+                    LossOptions { ridge: if family == Family::Logistic { 0.1 } else { 0.0 }, ..Default::default() };
                 let loss = family.build(data, &options).unwrap();
                 let models: Vec<Vec<f64>> = (0..neighbours).map(|_| (0..d).map(|_| draw()).collect()).collect();
                 let anchors: Vec<Anchor> =
@@ -185,7 +187,8 @@ mod tests {
     #[test]
     fn without_neighbours_a_node_has_its_own_minimiser() {
         let x = Matrix::from_rows(1, vec![1.0, 2.0]);
-        let loss = Family::Squared.build(Dataset::new(vec![0, 2], x, vec![2.0, 4.0], vec![1.0; 2]).unwrap(), &LossOptions::default());
+        let loss = Family::Squared
+            .build(Dataset::new(vec![0, 2], x, vec![2.0, 4.0], vec![1.0; 2]).unwrap(), &LossOptions::default());
         let w = join(&*loss.unwrap(), 0, &*named("norm2").unwrap(), &[]);
         assert!((w[0] - 2.0).abs() < 1e-9);
     }
