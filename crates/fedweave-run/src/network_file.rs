@@ -14,6 +14,9 @@ use crate::error::{Error, Result, require};
 use crate::fit::FitResult;
 use crate::request::penalty::PenaltyForm;
 
+/// The known neighbours of every new node: their positions among the models, and the weights of the edges.
+pub type Neighbours = Vec<Vec<(usize, f64)>>;
+
 /// The problem of one more node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkFile {
@@ -159,7 +162,7 @@ impl Places {
     }
 
     /// The nodes that new ones are joined with, each with weight 1: its `k` nearest.
-    pub fn nearest(&self, new: &Matrix) -> Result<Vec<Vec<(usize, f64)>>> {
+    pub fn nearest(&self, new: &Matrix) -> Result<Neighbours> {
         let (known, new) =
             (self.points(&Matrix::from_rows(self.columns.len(), self.values.concat()))?, self.points(new)?);
         let one = |i: usize| {

@@ -9,7 +9,7 @@ use fedweave_io::{EdgeList, Rows as LoadedRows, load_positions, read_json};
 
 use super::{Models, Predictor};
 use crate::error::{Place, Result, refuse, require};
-use crate::network_file::NetworkFile;
+use crate::network_file::{Neighbours, NetworkFile};
 use crate::run_dir::NETWORK;
 use crate::wording::counted;
 
@@ -113,7 +113,7 @@ impl Predictor {
         names: &[String],
         known: &HashMap<String, usize>,
         path: &Path,
-    ) -> Result<(Vec<Vec<(usize, f64)>>, String)> {
+    ) -> Result<(Neighbours, String)> {
         let Newcomers { network, how } = newcomers;
         let mut near = vec![Vec::new(); names.len()];
         let mut by = "by nothing but the common mean".to_owned();
