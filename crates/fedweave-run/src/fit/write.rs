@@ -41,7 +41,7 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
     if let Some(calibration) = &fit.calibration {
         calibration.write(names, writer)?;
     }
-    if let Some(learnt) = &fit.learnt {
+    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.is_quadratic()) {
         Uncertainty::of(learnt, names).write(writer)?;
     }
     writer.write_json(ENCODING, &encoding_of(&fit.loss, &fit.input))?;
