@@ -669,6 +669,17 @@ fn intervals_and_drift() {
             "fit nodes.csv --edges edges.csv --drop y --loss point --lambda 1 --calibrate 2",
             &["--calibrate", "predicts rows"],
         ),
+        case("a form of no coupling", "FIT --coupling-penalty huber", &["--coupling-penalty", "--coupling learnt"]),
+        case(
+            "a form that is none",
+            "fit nodes.csv --edges edges.csv --target y --coupling learnt --coupling-penalty cube",
+            &["--coupling-penalty", "huber"],
+        ),
+        case(
+            "a form of parts",
+            "fit nodes.csv --edges edges.csv --target y --coupling learnt --coupling-penalty norm --parts 2",
+            &["--coupling-penalty norm", "--parts"],
+        ),
         case("level 1.5", "predict run nodes.csv --interval 1.5", &["--interval 1.5", "between 0 and 1"])
             .prepare(fitted),
         case("nothing known", "predict run nodes.csv --interval 0.9", &["run", "--calibrate 10", "--coupling learnt"])

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use fedweave::learn::coupling::FormChoice;
 use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::{CouplingChoice, StructureChoice};
+use super::coupling::{CouplingChoice, StructureChoice, read_form};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
@@ -30,6 +31,8 @@ pub struct FitRequest {
     pub coupling: CouplingChoice,
     /// Covariances of the models that a learnt coupling has.
     pub structure: StructureChoice,
+    /// What a difference of models costs with a learnt coupling.
+    pub form: FormChoice,
     /// Learn the coupling as so many parts of a federation would.
     pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
@@ -113,6 +116,7 @@ impl FitRequest {
         let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
             structure: StructureChoice::read(reader, coupling)?,
+            form: read_form(reader, coupling)?,
             held_out: match &folds {
                 Some(folds) => HeldOutChoice::in_turn(folds),
                 None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,

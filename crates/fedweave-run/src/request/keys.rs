@@ -193,6 +193,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
         key("coupling", Text, "RULE", FIT | UP, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
         key("structure", Text, "NAME", FIT, "With --coupling learnt: average (of all below, weighed by folds), likelihood (the one of the largest likelihood), intercept, diagonal or full [default: average]"),
+        key("coupling-penalty", Text, "NAME", FIT, "With --coupling learnt: what a difference of models costs, in the learnt metric: quadratic, huber or norm (a pull with a limit, found by folds), or auto (the best of them by folds) [default: quadratic]"),
         key("hub", Number, "SHARE", FIT | PATH | UP, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
         key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]"),
         key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
