@@ -206,8 +206,7 @@ mod tests {
     #[test]
     fn other_smooth_losses_add_up_and_kinks_are_refused() {
         let options = LossOptions { ridge: 0.1, ..Default::default() };
-        let (problem, w, u) =
-            solved(Family::Logistic, rows([1.0; NODES], true), Box::new(SquaredNorm), 0.3, options);
+        let (problem, w, u) = solved(Family::Logistic, rows([1.0; NODES], true), Box::new(SquaredNorm), 0.3, options);
         let influence = Influence::new(&problem, &w, &u, &options, 2).unwrap();
         for i in 0..NODES {
             let shaped = influence.of(i, w.row(i));
