@@ -52,11 +52,11 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "rows_dropped": notices.rows_dropped,
         "cells_filled": notices.cells_filled,
         "hub": fit.hub,
-        "guess_error": fit.guess_errors()?.and_then(|errors| errors.mean()),
         "coupling": fit.learnt.as_ref().map(|learnt| learnt.summary()),
         "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
     });
+    summary["guess_error"] = json!(fit.guess_errors()?.and_then(|errors| errors.mean()));
     summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
     Ok(summary)
 }
