@@ -42,10 +42,10 @@ fn guesses_are_rows_that_were_added() {
         cells.join(",")
     };
     let guesses: Vec<String> = rows.lines().skip(1).map(shifted).collect();
-    sandbox.write("guesses.csv", &format!("{head}\n{}\n", guesses.join("\n")));
+    sandbox.write("guesses.csv", format!("{head}\n{}\n", guesses.join("\n")));
     let own = rows.lines().skip(1).map(|line| format!("{line},1"));
     let both: Vec<String> = own.chain(guesses.iter().map(|line| format!("{line},0.5"))).collect();
-    sandbox.write("both.csv", &format!("{head},times\n{}\n", both.join("\n")));
+    sandbox.write("both.csv", format!("{head},times\n{}\n", both.join("\n")));
     sandbox.succeed(&format!("{FIT} --lambda 0.3 --guesses guesses.csv --explain 0.5 --out guessed"));
     // Weights of a node are relative: there the objective is divided by 1.5.
     let added = FIT.replace("nodes.csv", "both.csv");
