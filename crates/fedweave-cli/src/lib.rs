@@ -5,6 +5,7 @@ mod audit_log;
 #[cfg(feature = "federation")]
 mod certs;
 mod demo;
+mod explain;
 mod files;
 mod generate;
 mod help;
@@ -72,6 +73,9 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(files::GraphCommand),
+    /// Whose rows shaped the models of a run, and what shapes single predictions
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(explain::ExplainArgs),
     /// What noise costs, attempts to break it, and features that hide something
     #[command(subcommand, after_help = privacy::EXAMPLES)]
     Privacy(privacy::PrivacyCommand),
@@ -162,6 +166,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Monitor(args) => monitor::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(&command),
+        Command::Explain(args) => explain::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "federation")]

@@ -26,6 +26,7 @@ struct Data<'a> {
     global: Vec<Option<f64>>,
     gain: Vec<Option<f64>>,
     parameters: Vec<Vec<f64>>,
+    shaped: Vec<Vec<(&'a str, f64)>>,
     features: Vec<String>,
     colours: &'a [usize],
     /// Ends one after the other.
@@ -60,6 +61,7 @@ pub(crate) fn embed(
         global: column(|node| node.global_error),
         gain: column(Node::gain),
         parameters: parameters(report),
+        shaped: shaped(report),
         features: (0..report.what.dim).map(|k| report.parameter_name(k)).collect(),
         colours,
         edges: edges(report),
@@ -75,6 +77,18 @@ fn parameters(report: &Report) -> Vec<Vec<f64>> {
         return Vec::new();
     }
     report.nodes.iter().map(|node| node.parameters.iter().map(|w| rounded(*w)).collect()).collect()
+}
+
+/// Who shaped each model; nothing where nobody worked it out.
+fn shaped(report: &Report) -> Vec<Vec<(&str, f64)>> {
+    if report.nodes.iter().all(|node| node.shaped_by.is_empty()) {
+        return Vec::new();
+    }
+    report
+        .nodes
+        .iter()
+        .map(|node| node.shaped_by.iter().map(|(name, share)| (name.as_str(), rounded(*share))).collect())
+        .collect()
 }
 
 fn edges(report: &Report) -> Vec<usize> {

@@ -7,6 +7,7 @@
 //! Every face of the program (the command line, Python, a federation, a page in the browser) calls these; none has statistics of
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
+pub mod again;
 pub mod ask;
 pub mod blend_file;
 pub mod calibration;
@@ -28,6 +29,7 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod training;
+pub mod trust;
 pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;

@@ -6,6 +6,7 @@ pub mod coupling;
 pub mod data;
 pub mod fit;
 pub mod folds;
+pub mod guesses;
 pub mod held_out;
 pub mod keys;
 pub mod lambda;

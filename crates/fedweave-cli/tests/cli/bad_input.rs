@@ -115,6 +115,12 @@ fn promises_of_privacy_that_cannot_be_kept() {
         case("rate of nobody", "privacy epsilon --sigma 1 --rate 0 --delta 1e-5", &["--rate 0", "above 0"]),
         case("no delta", "privacy epsilon --sigma 1 --delta 0", &["--delta 0", "between 0 and 1"]),
         case("unknown noise", "privacy epsilon --noise cauchy --sigma 1 --delta 1e-5", &["--noise cauchy", "laplace"]),
+        case(
+            "explain without guesses",
+            "fit nodes.csv --edges edges.csv --target y --lambda 1 --explain 0.5",
+            &["explain", "--guesses"],
+        ),
+        case("no such node to explain", "explain nowhere --node x", &["nowhere", "run directory"]),
         case("few canaries", "privacy audit --epsilon 1 --canaries 5", &["--canaries 5", "at least 100"]),
     ]);
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bad_input;
+mod explain;
 mod extremes;
 mod federation;
 mod federation_models;

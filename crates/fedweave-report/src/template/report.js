@@ -367,7 +367,20 @@ function showChosen(near) {
   const errors = [['Training error', data.train], ['Held-out error', data.validation], ['Local-only error', data.local], ['Global error', data.global]];
   for (const [term, column] of errors) if (isNumber(column[i])) add(term, format(column[i]));
   if (isNumber(data.gain[i])) add('Gain over local', percent(data.gain[i]));
-  box.replaceChildren(element('h3', '', data.name[i]), list, ...parameterBars(i));
+  box.replaceChildren(element('h3', '', data.name[i]), list, ...shapedBy(i), ...parameterBars(i));
+}
+
+// Whose rows shaped the model, with their shares.
+function shapedBy(i) {
+  const shares = data.shaped[i] || [];
+  if (!shares.length) return [];
+  const list = element('dl', 'card shaped');
+  for (const [name, share] of shares) {
+    const row = element('div');
+    row.append(element('dt', '', name === data.name[i] ? 'its own rows' : name), element('dd', '', percent(share).replace('+', '')));
+    list.append(row);
+  }
+  return [element('p', 'card-title', 'Whose rows shaped its model'), list];
 }
 
 const PARAMETERS_SHOWN = 12;

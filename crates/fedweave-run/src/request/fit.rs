@@ -10,6 +10,7 @@ use fedweave_io::InputSpec;
 use super::coupling::{CouplingChoice, StructureChoice, read_form};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
+use super::guesses::GuessChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -51,6 +52,8 @@ pub struct FitRequest {
     pub folds: Option<FoldChoice>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
+    /// What users expect models to say.
+    pub guesses: Option<GuessChoice>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -124,6 +127,7 @@ impl FitRequest {
             folds,
             privacy,
             calibrate: calibration_folds(reader)?,
+            guesses: GuessChoice::read(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

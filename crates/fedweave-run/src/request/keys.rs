@@ -290,6 +290,10 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("dp-clip", Number, "NORM", FIT | UP, "Rows of features, in ranges from -1 to 1, are shortened to this norm [default: no row is]").with("--dp-epsilon"),
         key("dp-seed", Count, "N", FIT | UP, "Noise from this seed instead of the operating system: for tests, it protects nothing").with("--dp-epsilon"),
     ]),
+    ("Explained", &[
+        key("guesses", Path, "FILE", FIT, "What users expect models to say: a table like that of the rows, with guesses in the column of the target"),
+        key("explain", Number, "WEIGHT", FIT, "How much agreeing with the guesses counts beside the rows [default: 0.5]").with("--guesses"),
+    ]),
     ("Output", &[
         key("out", Path, "DIR", ALL, "Run directory to write: parameters, clusters, history, summary, config, report"),
         key("overwrite", Flag, "", ALL, "Replace an existing run directory"),

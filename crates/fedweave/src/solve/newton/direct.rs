@@ -3,7 +3,7 @@
 use super::augmented::{Augmented, AugmentedPoint};
 use crate::graph::Graph;
 use crate::linalg::cholesky::{packed_len, unpack};
-use crate::linalg::sparse::{Budget, Elimination, FILL_MAX, product_cost};
+use crate::linalg::sparse::{Budget, Elimination, FILL_MAX, block_entries, product_cost};
 use crate::matrix::axpy;
 use crate::parallel::for_blocks;
 use crate::solve::tuning::{PLANNED_EDGES_PER_NODE, PLANNED_SIZE};
@@ -60,7 +60,7 @@ impl<'a> Direct<'a> {
     ) -> bool {
         self.fill_edges(a, point);
         self.fill_nodes(a, hessian_at, hessian);
-        self.fill_entries(a.terms.dim());
+        block_entries(self.graph, a.terms.dim(), &self.stiff, &self.own, &mut self.entries);
         if !self.elimination.factor(&self.entries, &mut self.values) {
             return false;
         }
@@ -100,23 +100,5 @@ impl<'a> Direct<'a> {
                 }
             }
         });
-    }
-
-    fn fill_entries(&mut self, d: usize) {
-        let mut next = 0;
-        let mut push = |value: f64| {
-            self.entries[next] = value;
-            next += 1;
-        };
-        for j in 0..self.graph.nodes() {
-            for b in 0..d {
-                for end in self.graph.ends(j).iter().filter(|end| (end.neighbour as usize) < j) {
-                    let start = end.edge as usize * d * d + b * d;
-                    self.stiff[start..start + d].iter().for_each(|c| push(-c));
-                }
-                let start = j * d * d + b * d;
-                self.own[start..=start + b].iter().for_each(|c| push(*c));
-            }
-        }
     }
 }
