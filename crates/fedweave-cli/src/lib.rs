@@ -31,6 +31,7 @@ use std::sync::OnceLock;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use fedweave_run::request::again::quoted;
 use job_args::{JobArgs, belongs_elsewhere};
 
 /// A personal model for every node of a network of datasets.
@@ -221,11 +222,6 @@ enum Exit {
 
 /// The command line that started this program, quoted for a shell.
 fn command() -> String {
-    let plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c));
-    let quote = |word: &String| match plain(word) && !word.is_empty() {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    let words: Vec<String> = WORDS.get().into_iter().flatten().map(quote).collect();
+    let words: Vec<String> = WORDS.get().into_iter().flatten().map(|word| quoted(word)).collect();
     format!("fedweave {}", words.join(" "))
 }

@@ -22,10 +22,13 @@ mod model_file;
 pub mod monitor;
 pub mod path;
 pub mod predictor;
+pub mod preview;
 pub mod privacy;
+pub mod pull;
 pub mod relax;
 pub mod request;
 pub mod run_dir;
+pub mod slide;
 pub mod training;
 pub mod tune;
 #[cfg(feature = "federation")]

@@ -98,6 +98,11 @@ impl Settings {
         self.values.contains_key(name)
     }
 
+    /// What was said about a key.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
     /// A file or folder that was named.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         match self.values.get(name) {
