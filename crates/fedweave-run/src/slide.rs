@@ -1,10 +1,10 @@
 //! Lambda moved by hand: the models of a fit follow, each solve warm-started from the one before, and are judged again on the rows
 //! that were held out.
 
+use fedweave::Problem;
 use fedweave::loss::Loss;
 use fedweave::solve::{Record, Settings, Solution, Start, Watch, solve};
 use fedweave::tune::{Errors, lambda_grid};
-use fedweave::Problem;
 
 use crate::error::{Result, require};
 use crate::fit::{FitResult, Shape, build};
@@ -89,12 +89,7 @@ impl Slider {
 }
 
 impl Judge {
-    fn errors(
-        &mut self,
-        lambda: f64,
-        settings: &Settings,
-        watch: &mut dyn FnMut(&Record) -> Watch,
-    ) -> Result<Errors> {
+    fn errors(&mut self, lambda: f64, settings: &Settings, watch: &mut dyn FnMut(&Record) -> Watch) -> Result<Errors> {
         self.problem.set_lambda(lambda)?;
         let solution = follow(&self.problem, self.start.take(), settings, watch);
         self.start = Some(Start::from(&solution));
@@ -149,9 +144,9 @@ pub(crate) mod tests {
     use crate::fit::fit;
     use crate::request::{FitRequest, Settings, Value};
     use crate::watch::Unwatched;
+    use fedweave::Dataset;
     use fedweave::graph::Graph;
     use fedweave::matrix::Matrix;
-    use fedweave::Dataset;
     use fedweave_io::{Encoding, Feature, Input, TargetKind};
 
     /// Two groups of nodes on a ring, with slopes 1 and -2.

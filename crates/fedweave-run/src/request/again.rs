@@ -59,8 +59,23 @@ const ARGUMENTS: [(&str, &str); 10] = [
 ];
 /// Keys that are said in another way.
 const ELSEWHERE: [&str; 17] = [
-    "nodes", "edges", "knn", "by", "metric", "node", "target", "features", "drop", "one-hot", "weight", "missing",
-    "no-intercept", "out", "overwrite", "json", "verbose",
+    "nodes",
+    "edges",
+    "knn",
+    "by",
+    "metric",
+    "node",
+    "target",
+    "features",
+    "drop",
+    "one-hot",
+    "weight",
+    "missing",
+    "no-intercept",
+    "out",
+    "overwrite",
+    "json",
+    "verbose",
 ];
 /// Losses whose target is a class.
 const CLASSES: [&str; 3] = ["logistic", "multinomial", "squared-hinge"];
@@ -73,7 +88,8 @@ pub fn python(settings: &Settings) -> String {
     let estimator = if class { "GTVClassifier" } else { "GTVRegressor" };
     let (graph, imports) = graph(settings);
     let node = text("node").unwrap_or_else(|| "node".into());
-    let mut lines = vec!["import pandas as pd".to_owned(), format!("from fedweave import {estimator}{imports}"), String::new()];
+    let mut lines =
+        vec!["import pandas as pd".to_owned(), format!("from fedweave import {estimator}{imports}"), String::new()];
     let file = text("nodes").unwrap_or_default();
     let read = if file.ends_with(".parquet") || file.ends_with(".pq") { "read_parquet" } else { "read_csv" };
     lines.push(format!("frame = pd.{read}({file:?}, dtype={{{node:?}: str}})"));
@@ -90,7 +106,11 @@ pub fn python(settings: &Settings) -> String {
     if !list("features").is_empty() {
         let mut kept = vec![node.clone()];
         let more = list("by").into_iter().chain(list("features")).chain(one_hot.clone());
-        more.for_each(|name| if !kept.contains(&name) { kept.push(name) });
+        more.for_each(|name| {
+            if !kept.contains(&name) {
+                kept.push(name)
+            }
+        });
         lines.push(format!("frame = frame[{kept:?}]"));
     } else if !dropped.is_empty() {
         lines.push(format!("frame = frame.drop(columns={dropped:?})"));
@@ -99,9 +119,8 @@ pub fn python(settings: &Settings) -> String {
         lines.push(format!("frame = pd.get_dummies(frame, columns={one_hot:?}, drop_first=True, dtype=float)"));
     }
     let mut arguments = vec![graph, format!("node={node:?}")];
-    arguments.extend(ARGUMENTS.iter().filter_map(|(key, name)| {
-        Some(format!("{name}={}", literal(settings.get(key)?)))
-    }));
+    arguments
+        .extend(ARGUMENTS.iter().filter_map(|(key, name)| Some(format!("{name}={}", literal(settings.get(key)?)))));
     arguments.extend(settings.has("no-intercept").then(|| "fit_intercept=False".into()));
     let options = options(settings);
     arguments.extend((!options.is_empty()).then(|| format!("options={{{}}}", options.join(", "))));
@@ -123,9 +142,8 @@ fn graph(settings: &Settings) -> (String, &'static str) {
 
 fn options(settings: &Settings) -> Vec<String> {
     let keys = GROUPS.iter().flat_map(|(_, keys)| keys.iter());
-    let other = keys.filter(|key| {
-        !ELSEWHERE.contains(&key.name) && ARGUMENTS.iter().all(|(name, _)| *name != key.name)
-    });
+    let other =
+        keys.filter(|key| !ELSEWHERE.contains(&key.name) && ARGUMENTS.iter().all(|(name, _)| *name != key.name));
     other.filter_map(|key| Some(format!("{:?}: {}", key.name, literal(settings.get(key.name)?)))).collect()
 }
 
