@@ -22,6 +22,8 @@ mod reproduce;
 mod simulate;
 #[cfg(feature = "federation")]
 mod status;
+#[cfg(feature = "studio")]
+mod studio;
 #[cfg(feature = "federation")]
 mod up;
 
@@ -79,6 +81,10 @@ enum Command {
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "studio")]
+    /// A page in the browser: open a table, choose, fit, move lambda, compare, export
+    #[command(after_help = studio::EXAMPLES)]
+    Studio(studio::StudioArgs),
     #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
@@ -165,6 +171,8 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Graph(command) => files::graph(&command),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Studio(args) => studio::run(&args),
         #[cfg(feature = "federation")]
         Command::Up(args) => up::run(&args.settings()?),
         #[cfg(feature = "federation")]

@@ -123,13 +123,20 @@ fn take_over(studio: &Studio, path: PathBuf, part: &str) {
     }
 }
 
-async fn choose(State(studio): Shared, Json(choices): Json<Settings>) -> Response {
+#[derive(Deserialize)]
+struct Graph {
+    /// No edges, although there is a file of them.
+    #[serde(default)]
+    alone: bool,
+}
+
+async fn choose(State(studio): Shared, Query(graph): Query<Graph>, Json(choices): Json<Settings>) -> Response {
     aside(move || {
         // Which files are read is not for a form to say.
         let kept = studio.session().settings.clone();
         let mut settings = choices.without(&["nodes", "out", "edges"]);
         for key in ["nodes", "edges"] {
-            let wanted = key == "nodes" || !settings.has("knn");
+            let wanted = key == "nodes" || !(settings.has("knn") || graph.alone);
             if let Some(value) = kept.get(key).filter(|_| wanted) {
                 settings.set(key, value.clone());
             }
