@@ -308,7 +308,7 @@ byId('slider').addEventListener('change', async () => {
 });
 byId('result').addEventListener('click', (event) => {
   if (event.target.closest('#net, #table tbody')) setTimeout(showPulls, 0);
-});
+}, { capture: true }); // before the table draws its rows again
 
 const events = new EventSource('/events');
 events.onmessage = (event) => show(JSON.parse(event.data));
