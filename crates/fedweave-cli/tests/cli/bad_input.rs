@@ -114,6 +114,7 @@ fn promises_of_privacy_that_cannot_be_kept() {
         case("wrong method", "FIT --dp-epsilon 1 --dp-method output", &["--dp-method output", "squared"]),
         case("rate of nobody", "privacy epsilon --sigma 1 --rate 0 --delta 1e-5", &["--rate 0", "above 0"]),
         case("no delta", "privacy epsilon --sigma 1 --delta 0", &["--delta 0", "between 0 and 1"]),
+        case("unknown noise", "privacy epsilon --noise cauchy --sigma 1 --delta 1e-5", &["--noise cauchy", "laplace"]),
         case("few canaries", "privacy audit --epsilon 1 --canaries 5", &["--canaries 5", "at least 100"]),
     ]);
 }
