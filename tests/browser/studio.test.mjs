@@ -84,7 +84,7 @@ const settled = (page, name = 'fit') => page.waitForFunction((what) => {
 async function fitted(page) {
   await page.locator('#s-fit:enabled').click();
   await page.waitForSelector('#s-slider:visible', { timeout: 60000 });
-  await page.waitForSelector('#table tbody tr');
+  await page.waitForSelector('#table tbody button.name');
 }
 
 const shot = (page, name) => (shots ? page.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
@@ -129,11 +129,11 @@ describe('studio', { skip: absent || false }, () => {
     await shot(page, 'fitted');
     const other = await context.newPage();
     await other.goto(studio.base);
-    await other.waitForSelector('#table tbody tr');
+    await other.waitForSelector('#table tbody button.name');
     assert.equal(await other.locator('#s-now').textContent(), await page.locator('#s-now').textContent());
     const command = await page.locator('#s-command').textContent();
     assert.match(command, /^fedweave fit sacramento.csv --knn 2 --by latitude,longitude /);
-    const name = page.locator('#table tbody .name').nth(3);
+    const name = page.locator('#table tbody button.name').nth(3);
     const node = await name.textContent();
     await name.click();
     await page.waitForSelector('#s-pulls h3');
@@ -148,7 +148,7 @@ describe('studio', { skip: absent || false }, () => {
     const now = await page.locator('#s-now').textContent();
     await other.waitForFunction((text) => document.getElementById('s-now').textContent === text, now);
     await page.reload();
-    await page.waitForSelector('#table tbody tr');
+    await page.waitForSelector('#table tbody button.name');
     assert.equal(await page.locator('#s-now').textContent(), now, 'what was moved stays moved');
     await accessible(page, 'after a fit');
   }));
@@ -228,7 +228,7 @@ describe('studio', { skip: absent || false }, () => {
     await tabTo('s-fit');
     await page.keyboard.press('Enter');
     await page.waitForSelector('#s-slider:visible', { timeout: 60000 });
-    await page.waitForSelector('#table tbody tr');
+    await page.waitForSelector('#table tbody button.name');
     await tabTo('s-slider');
     const before = await page.locator('#s-now').textContent();
     await page.keyboard.press('ArrowRight');
@@ -237,7 +237,7 @@ describe('studio', { skip: absent || false }, () => {
 
   for (const [width, colorScheme] of [[390, 'light'], [390, 'dark'], [1400, 'dark']]) {
     it(`fits ${width} px, ${colorScheme}`, () => visit({ viewport: { width, height: 844 }, colorScheme }, async (page) => {
-      await page.waitForSelector('#table tbody tr');
+      await page.waitForSelector('#table tbody button.name');
       assert.equal(await overflow(page), 0);
       await shot(page, `${width}-${colorScheme}`);
       await accessible(page, `${width} px, ${colorScheme}`);
@@ -245,7 +245,7 @@ describe('studio', { skip: absent || false }, () => {
   }
 
   it('exports the run folder and the report', () => visit({}, async (page) => {
-    await page.waitForSelector('#table tbody tr');
+    await page.waitForSelector('#table tbody button.name');
     await page.locator('#s-out').fill('kept');
     await page.locator('#s-export:enabled').click();
     await settled(page, 'export');
