@@ -618,6 +618,17 @@ fn predictions() {
         case("unknown node", "predict run new.csv", &["new.csv:3:", "`z`", "fit it first"])
             .file("new.csv", "node,x1,x2\na,1,2\nz,1,2\n")
             .prepare(fitted),
+        case("a new node without edges", "predict run new.csv --new-nodes", &["--new-nodes", "--new-edges"])
+            .prepare(fitted)
+            .file("new.csv", "node,x1,x2\nz,1,2\n"),
+        case(
+            "a new node without a known neighbour",
+            "predict run new.csv --new-nodes --new-edges joins.csv",
+            &["`z`", "--new-edges"],
+        )
+        .prepare(fitted)
+        .file("new.csv", "node,x1,x2\nz,1,2\n")
+        .file("joins.csv", "source,target\nz,q\n"),
         case("missing column", "predict run new.csv", &["new.csv", "no column \"x2\""])
             .file("new.csv", "node,x1\na,1\n")
             .prepare(fitted),

@@ -88,7 +88,7 @@ fn node<'a>(rows: usize, columns: &'a [ColumnFacts], by: &[String]) -> Option<&'
             3 * column.distinct <= rows && column.examples.iter().all(|cell| cell.parse::<i64>().is_ok())
         })
     };
-    NODES.iter().find_map(|word| named(word)).or_else(textual).or_else(integral)
+    NODES.iter().find_map(named).or_else(textual).or_else(integral)
 }
 
 fn target<'a>(columns: &'a [ColumnFacts], node: Option<&ColumnFacts>, by: &[String]) -> Option<&'a ColumnFacts> {
@@ -98,7 +98,7 @@ fn target<'a>(columns: &'a [ColumnFacts], node: Option<&ColumnFacts>, by: &[Stri
     let candidates: Vec<&ColumnFacts> = columns.iter().filter(free).collect();
     let named = |word: &&str| candidates.iter().copied().find(|column| words(&column.name).iter().any(|w| w == word));
     let last = || candidates.iter().copied().rfind(|column| column.number);
-    TARGETS.iter().find_map(|word| named(word)).or_else(last)
+    TARGETS.iter().find_map(named).or_else(last)
 }
 
 /// The loss for a target; nothing for the default.
