@@ -23,6 +23,8 @@ mod reproduce;
 mod simulate;
 #[cfg(feature = "federation")]
 mod status;
+#[cfg(feature = "studio")]
+mod studio;
 #[cfg(feature = "federation")]
 mod up;
 
@@ -32,6 +34,7 @@ use std::sync::OnceLock;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use fedweave_run::request::again::quoted;
 use job_args::{JobArgs, belongs_elsewhere};
 
 /// A personal model for every node of a network of datasets.
@@ -82,6 +85,10 @@ enum Command {
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "studio")]
+    /// A page in the browser: open a table, choose, fit, move lambda, compare, export
+    #[command(after_help = studio::EXAMPLES)]
+    Studio(studio::StudioArgs),
     #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
@@ -169,6 +176,8 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Explain(args) => explain::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Studio(args) => studio::run(&args),
         #[cfg(feature = "federation")]
         Command::Up(args) => up::run(&args.settings()?),
         #[cfg(feature = "federation")]
@@ -226,11 +235,6 @@ enum Exit {
 
 /// The command line that started this program, quoted for a shell.
 fn command() -> String {
-    let plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c));
-    let quote = |word: &String| match plain(word) && !word.is_empty() {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    let words: Vec<String> = WORDS.get().into_iter().flatten().map(quote).collect();
+    let words: Vec<String> = WORDS.get().into_iter().flatten().map(|word| quoted(word)).collect();
     format!("fedweave {}", words.join(" "))
 }

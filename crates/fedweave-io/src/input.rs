@@ -16,7 +16,7 @@ use std::path::Path;
 
 use fedweave::{Dataset, Graph};
 
-pub use attributes::{Coordinates, NodeColumn, load_positions};
+pub use attributes::{Coordinates, NodeColumn, load_positions, perhaps_geographic};
 pub use encoding::{Encoding, Feature};
 pub use rows::{Rows, Skipped, Unlabelled, load_known_rows, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};

@@ -72,7 +72,7 @@ pub(crate) fn embed(
     Ok(escape(&serde_json::to_string(&data)?))
 }
 
-fn parameters(report: &Report) -> Vec<Vec<f64>> {
+pub(crate) fn parameters(report: &Report) -> Vec<Vec<f64>> {
     if report.nodes.len() * report.what.dim > PARAMETERS_MAX {
         return Vec::new();
     }
@@ -99,7 +99,7 @@ fn edges(report: &Report) -> Vec<usize> {
 }
 
 /// Six significant digits: more than a page shows, half the bytes.
-fn rounded(x: f64) -> f64 {
+pub(crate) fn rounded(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
 }
 

@@ -298,15 +298,7 @@ pub fn finish(
     solved: Solved,
 ) -> FitResult {
     let Solved { solution, traffic, seconds } = solved;
-    let parameters = training.restore(&loss, &solution.w);
-    let found = clusters(&problem, &parameters, &solution.u);
-    let (parameters, hub, clusters) = match problem.nodes() > input.names.len() {
-        true => {
-            let (parameters, hub, clusters) = hub::set_apart(&found, problem.graph(), &input.graph, &parameters);
-            (parameters, Some(hub), clusters)
-        }
-        false => (parameters, None, found),
-    };
+    let Shape { parameters, hub, clusters } = Shape::of(&input, &loss, &problem, &training, &solution);
     FitResult {
         request,
         input,
@@ -325,6 +317,31 @@ pub fn finish(
         protection: None,
         calibration: None,
         errors: OnceLock::new(),
+    }
+}
+
+/// What a solution looks like in the units of the input.
+pub(crate) struct Shape {
+    pub parameters: Matrix,
+    pub hub: Option<Vec<f64>>,
+    pub clusters: Clusters,
+}
+
+impl Shape {
+    pub fn of(
+        input: &Input,
+        loss: &LossSpec,
+        problem: &Problem,
+        training: &TrainingRows,
+        solution: &Solution,
+    ) -> Shape {
+        let parameters = training.restore(loss, &solution.w);
+        let clusters = clusters(problem, &parameters, &solution.u);
+        if problem.nodes() == input.names.len() {
+            return Shape { parameters, hub: None, clusters };
+        }
+        let (parameters, hub, clusters) = hub::set_apart(&clusters, problem.graph(), &input.graph, &parameters);
+        Shape { parameters, hub: Some(hub), clusters }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One typed, checked request for every job. After it is made nobody looks at what was said again, but to write it down.
 
+pub mod again;
 pub mod ask;
 pub mod compare;
 pub mod coupling;

@@ -164,7 +164,7 @@ pub(super) fn latitude_longitude(names: &[String]) -> Option<(usize, usize)> {
 }
 
 /// Two names that remind of latitude and longitude, such as `lat_n` and `lon_w`.
-pub(super) fn perhaps_geographic(names: &[String]) -> bool {
+pub fn perhaps_geographic(names: &[String]) -> bool {
     let has = |starts: &[&str]| {
         names.iter().any(|name| {
             let name = name.to_lowercase();
