@@ -211,6 +211,30 @@ impl<'a> Judge<'a> {
         self.record(iteration, &flow, sigma, last)
     }
 
+    /// Like [`look`](Judge::look), for a method that brings its own proof: flows `u` that prove the gap `bound`, if they prove any.
+    pub fn look_proved(
+        &mut self,
+        iteration: usize,
+        w: Matrix,
+        u: Matrix,
+        bound: Option<f64>,
+        kkt: Kkt,
+        step_ratio: f64,
+    ) -> Option<Status> {
+        let objective = self.problem.objective(&w);
+        if !objective.is_finite() && self.w.is_some() {
+            return Some(Status::Diverged);
+        }
+        self.objective_before = self.objective;
+        (self.kkt, self.step_ratio) = (kkt, step_ratio);
+        let best = bound.is_some_and(|gap| self.offer_bound(&u, objective - gap));
+        if self.u.is_none() {
+            self.u = Some(u.clone());
+        }
+        self.kkt_of_best = self.offer(w, objective) && best;
+        self.record(iteration, &u, 1.0, iteration >= self.settings.iterations_max)
+    }
+
     /// Corrects the flows, where that is the way to a bound and the time is right: it costs many iterations' work.
     fn correct(&mut self, iteration: usize, flow: &Matrix, sigma: f64, last: bool) {
         if self.gap().is_some_and(|gap| gap <= self.allowed()) {
