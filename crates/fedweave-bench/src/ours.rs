@@ -98,8 +98,8 @@ fn load(folder: &Path) -> Result<(Problem, About)> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let about: About = serde_json::from_str(&text).with_context(|| format!("{}: not a problem", path.display()))?;
     let parameters = &about.loss_params;
-    let named = Family::named(&about.loss, parameters.huber_delta.unwrap_or(1.0), parameters.quantile.unwrap_or(0.5));
-    let family = named.map(|family| match (family, parameters.classes) {
+    let family = Family::named(&about.loss, parameters.huber_delta.unwrap_or(1.0), parameters.quantile.unwrap_or(0.5));
+    let family = family.map(|family| match (family, parameters.classes) {
         (Family::Multinomial { .. }, Some(classes)) => Family::Multinomial { classes },
         (other, _) => other,
     });

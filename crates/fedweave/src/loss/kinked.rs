@@ -437,7 +437,8 @@ impl Kinks for Kinked {
             return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
         }
         // Rows without a share have no kink, and no slope.
-        let (all, rho) = work[..w.len() + self.rows.data.rows(node).len()].split_at_mut(self.rows.data.rows(node).len());
+        let (all, rho) =
+            work[..w.len() + self.rows.data.rows(node).len()].split_at_mut(self.rows.data.rows(node).len());
         let mut given = slopes.iter();
         for (to, (.., share)) in all.iter_mut().zip(self.rows.iter(node)) {
             *to = if share > 0.0 { given.next().copied().unwrap_or(0.0) } else { 0.0 };

@@ -69,6 +69,8 @@ pub struct Judge<'a> {
     warm: bool,
     /// The last point meets the conditions of optimality, for losses with kinks.
     optimal: bool,
+    /// The method brings proofs of its own: conditions of optimality are no substitute.
+    waits_for_proof: bool,
     /// The last suggestion for fusion, if there is anything to fuse.
     fused: Option<Partition>,
     /// It was the same at the look before.
@@ -100,6 +102,7 @@ impl<'a> Judge<'a> {
             stiff: STIFFNESS_FIRST,
             warm: false,
             optimal: false,
+            waits_for_proof: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: None,
             steady: false,
@@ -169,6 +172,7 @@ impl<'a> Judge<'a> {
     /// Judges a point after so many iterations; `Some` ends the run.
     pub fn look(&mut self, iteration: usize, mut candidate: Candidate) -> Option<Status> {
         let problem = self.problem;
+        self.waits_for_proof = false;
         self.objective_before = self.objective;
         let objective = self.improve(&mut candidate);
         if !objective.is_finite() && self.w.is_some() {
@@ -226,6 +230,7 @@ impl<'a> Judge<'a> {
             return Some(Status::Diverged);
         }
         self.objective_before = self.objective;
+        self.waits_for_proof = true;
         (self.kkt, self.step_ratio) = (kkt, step_ratio);
         let best = bound.is_some_and(|gap| self.offer_bound(&u, objective - gap));
         if self.u.is_none() {
@@ -308,7 +313,7 @@ impl<'a> Judge<'a> {
     fn converged(&self, record: &Record) -> Option<Status> {
         let small = match record.certified_gap.filter(|_| !self.optimal) {
             Some(gap) => gap <= self.allowed(),
-            None => record.kkt.residual() <= self.settings.tolerance,
+            None => !self.waits_for_proof && record.kkt.residual() <= self.settings.tolerance,
         };
         if small {
             return Some(Status::Converged);

@@ -10,6 +10,8 @@ pub struct Balls {
     z: Vec<f64>,
     /// `du = M (pull + dt)`.
     pub pull: Matrix,
+    /// What the products of slacks and multipliers are to be.
+    target: Vec<f64>,
     pub du: Matrix,
     dz: Vec<f64>,
 }
@@ -24,7 +26,8 @@ impl Balls {
             u.row_mut(e).iter_mut().for_each(|u| *u /= z[e]);
         }
         let zero = || Matrix::zeros(t.rows(), t.cols());
-        Balls { radius: radius.to_vec(), u, dz: vec![0.0; z.len()], z, pull: zero(), du: zero() }
+        let len = z.len();
+        Balls { radius: radius.to_vec(), u, dz: vec![0.0; len], target: vec![0.0; len], z, pull: zero(), du: zero() }
     }
 
     /// Number of edges.
@@ -69,7 +72,8 @@ impl Balls {
     /// Aims at complementarity `mu` for differences `t`; after a first direction, with its second order corrected for.
     pub fn aim(&mut self, mu: f64, corrected: bool, t: &Matrix) {
         for e in 0..self.len() {
-            let share = self.target(e, mu, corrected) / self.slack(e);
+            self.target[e] = self.corrected_target(e, mu, corrected);
+            let share = self.target[e] / self.slack(e);
             let dz = if corrected { self.dz[e] } else { 0.0 };
             let (pull, u, du) = (self.pull.row_mut(e), self.u.row(e), self.du.row(e));
             for (j, pull) in pull.iter_mut().enumerate() {
@@ -78,7 +82,7 @@ impl Balls {
         }
     }
 
-    fn target(&self, e: usize, mu: f64, corrected: bool) -> f64 {
+    fn corrected_target(&self, e: usize, mu: f64, corrected: bool) -> f64 {
         let (u, du, dz) = (self.u.row(e), self.du.row(e), self.dz[e]);
         match corrected {
             true => 2.0 * mu + 2.0 * dz * dot(u, du) + (self.z[e] + dz) * dot(du, du),
@@ -87,10 +91,10 @@ impl Balls {
     }
 
     /// The direction, for the change `dt`.
-    pub fn direct(&mut self, mu: f64, corrected: bool, dt: &Matrix) {
+    pub fn direct(&mut self, dt: &Matrix) {
         let mut v = vec![0.0; dt.cols()];
         for e in 0..self.len() {
-            let target = self.target(e, mu, corrected);
+            let target = self.target[e];
             v.iter_mut().zip(dt.row(e)).zip(self.pull.row(e)).for_each(|((v, t), p)| *v = t + p);
             let mut du = std::mem::take(&mut self.du);
             self.multiply(e, &v, du.row_mut(e));

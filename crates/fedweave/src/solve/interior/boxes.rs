@@ -11,6 +11,8 @@ pub struct Boxes {
     /// `dg = c (pull + dr)`.
     pub c: Vec<f64>,
     pub pull: Vec<f64>,
+    /// What the products of the two sides are to be.
+    target: Vec<(f64, f64)>,
     pub dg: Vec<f64>,
     dp: Vec<f64>,
     dq: Vec<f64>,
@@ -25,7 +27,19 @@ impl Boxes {
         let p = r.iter().enumerate().map(|(k, r)| (-r).max(0.0) + size(k)).collect();
         let q = r.iter().enumerate().map(|(k, r)| r.max(0.0) + size(k)).collect();
         let zero = || vec![0.0; r.len()];
-        Boxes { low, high, g, p, q, c: zero(), pull: zero(), dg: zero(), dp: zero(), dq: zero() }
+        Boxes {
+            low,
+            high,
+            g,
+            p,
+            q,
+            c: zero(),
+            pull: zero(),
+            target: vec![(0.0, 0.0); r.len()],
+            dg: zero(),
+            dp: zero(),
+            dq: zero(),
+        }
     }
 
     /// Number of boxes.
@@ -47,24 +61,21 @@ impl Boxes {
     pub fn aim(&mut self, mu: f64, corrected: bool, r: impl Fn(usize) -> f64) {
         for k in 0..self.len() {
             let (below, above) = (self.g[k] - self.low[k], self.high[k] - self.g[k]);
-            let (low, high) = self.targets(k, mu, corrected);
+            let (low, high) = match corrected {
+                true => (mu - self.dp[k] * self.dg[k], mu + self.dq[k] * self.dg[k]),
+                false => (mu, mu),
+            };
+            self.target[k] = (low, high);
             self.c[k] = 1.0 / (self.p[k] / below + self.q[k] / above);
             self.pull[k] = r(k) + low / below - high / above;
         }
     }
 
-    fn targets(&self, k: usize, mu: f64, corrected: bool) -> (f64, f64) {
-        match corrected {
-            true => (mu - self.dp[k] * self.dg[k], mu + self.dq[k] * self.dg[k]),
-            false => (mu, mu),
-        }
-    }
-
     /// The direction, for the change `dr`.
-    pub fn direct(&mut self, mu: f64, corrected: bool, dr: impl Fn(usize) -> f64) {
+    pub fn direct(&mut self, dr: impl Fn(usize) -> f64) {
         for k in 0..self.len() {
             let (below, above) = (self.g[k] - self.low[k], self.high[k] - self.g[k]);
-            let (low, high) = self.targets(k, mu, corrected);
+            let (low, high) = self.target[k];
             let dg = self.c[k] * (self.pull[k] + dr(k));
             self.dp[k] = (low - self.p[k] * dg) / below - self.p[k];
             self.dq[k] = (high + self.q[k] * dg) / above - self.q[k];

@@ -8,7 +8,10 @@ use crate::penalty::DualDomain;
 /// Flows and the multipliers of their bounds.
 pub enum Edges {
     Balls(Balls),
-    Cubes { boxes: Boxes, dim: usize },
+    Cubes {
+        boxes: Boxes,
+        dim: usize,
+    },
     /// The penalty is `c |t|^2`: the flow is its gradient.
     Free(Vec<f64>),
 }
@@ -80,11 +83,20 @@ impl Edges {
     }
 
     /// The direction, for the change `dt`.
-    pub fn direct(&mut self, mu: f64, corrected: bool, dt: &Matrix) {
+    pub fn direct(&mut self, dt: &Matrix) {
         match self {
-            Edges::Balls(balls) => balls.direct(mu, corrected, dt),
-            Edges::Cubes { boxes, .. } => boxes.direct(mu, corrected, |k| dt.as_slice()[k]),
+            Edges::Balls(balls) => balls.direct(dt),
+            Edges::Cubes { boxes, .. } => boxes.direct(|k| dt.as_slice()[k]),
             Edges::Free(_) => {}
+        }
+    }
+
+    /// `out <- du`.
+    pub fn change(&self, e: usize, dt: &[f64], out: &mut [f64]) {
+        match self {
+            Edges::Balls(balls) => out.copy_from_slice(balls.du.row(e)),
+            Edges::Cubes { boxes, dim } => out.copy_from_slice(&boxes.dg[e * dim..(e + 1) * dim]),
+            Edges::Free(weights) => out.iter_mut().zip(dt).for_each(|(u, t)| *u = 2.0 * weights[e] * t),
         }
     }
 

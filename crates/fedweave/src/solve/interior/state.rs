@@ -65,7 +65,7 @@ impl<'a> State<'a> {
         let domain = problem.penalty().dual_domain().expect("planned for a simple domain");
         let edges = Edges::new(domain, problem.edge_weights(), &t, mu);
         let zero = |rows: usize| Matrix::zeros(rows, d);
-        let scratch = Scratch::new(parts.work_len() + packed_len(d) + d);
+        let scratch = Scratch::new(parts.work_len() + packed_len(d) + 2 * d);
         let mut state = State {
             problem,
             parts,
@@ -146,14 +146,14 @@ impl<'a> State<'a> {
         if !self.factor() {
             return false;
         }
-        self.direct(0.0, false);
+        self.direct(false);
         let reached = self.mu(self.longest().min(1.0)).max(0.0);
         let sigma = (reached / mu).powi(3).clamp(1e-6, 1.0);
         self.aim(sigma * mu, true);
-        self.direct(sigma * mu, true);
+        self.direct(true);
         if self.longest() < SHORT {
             self.aim(0.5 * mu, false);
-            self.direct(0.5 * mu, false);
+            self.direct(true);
         }
         let length = (SHARE * self.longest()).min(1.0);
         if !(length > 1e-8 && self.dw.as_slice().iter().all(|x| x.is_finite())) {
@@ -201,7 +201,7 @@ impl<'a> State<'a> {
     }
 
     /// Solves for the direction of everything.
-    fn direct(&mut self, mu: f64, corrected: bool) {
+    fn direct(&mut self, refined: bool) {
         let d = self.problem.dim();
         let mut pulled = Matrix::zeros(self.t.rows(), d);
         (0..pulled.rows()).for_each(|e| self.edges.pulled(e, pulled.row_mut(e)));
@@ -217,10 +217,52 @@ impl<'a> State<'a> {
             }
         });
         self.system.solve(self.dw.as_mut_slice());
+        self.follow();
+        if refined && self.parts.smooth_is_quadratic() {
+            self.refine();
+            self.follow();
+        }
+    }
+
+    /// The directions of slopes and flows that belong to `dw`.
+    fn follow(&mut self) {
         differences(self.problem, &self.dw, &mut self.dt);
         let (kinks, node_of, dw) = (&self.kinks, &self.node_of, &self.dw);
-        self.rows.direct(mu, corrected, |k| kinks[k].x.along(dw.row(node_of[k] as usize)));
-        self.edges.direct(mu, corrected, &self.dt);
+        self.rows.direct(|k| kinks[k].x.along(dw.row(node_of[k] as usize)));
+        self.edges.direct(&self.dt);
+    }
+}
+
+impl State<'_> {
+    /// One step of iterative refinement. What is left of the system is computed from its parts: sums of blocks of very
+    /// different sizes, as in the matrix, have lost the digits that matter.
+    fn refine(&mut self) {
+        let d = self.problem.dim();
+        let mut change = Matrix::zeros(self.t.rows(), d);
+        (0..change.rows()).for_each(|e| self.edges.change(e, self.dt.row(e), change.row_mut(e)));
+        let (problem, rows, residual, scratch) = (self.problem, &self.rows, &self.residual, &self.scratch);
+        let (kinks, kink_at, parts, dw) = (&self.kinks, &self.kink_at, self.parts, &self.dw);
+        let mut left = Matrix::zeros(dw.rows(), d);
+        for_blocks(left.as_mut_slice(), d, |start, block| {
+            let mut work = scratch.lock();
+            let (there, work) = work.split_at_mut(d);
+            let own = &mut work[..d];
+            for (k, out) in block.chunks_exact_mut(d).enumerate() {
+                let i = start + k;
+                problem.divergence(&change, i, out);
+                // The smooth part is quadratic: S'' dw = grad S(dw) - grad S(0).
+                parts.smooth_gradient(i, dw.row(i), own);
+                axpy(1.0, own, out);
+                there.fill(0.0);
+                parts.smooth_gradient(i, there, own);
+                axpy(-1.0, own, out);
+                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].x.add_to(rows.dg[k], out));
+                axpy(1.0, residual.row(i), out);
+                out.iter_mut().for_each(|x| *x = -*x);
+            }
+        });
+        self.system.solve(left.as_mut_slice());
+        axpy(1.0, left.as_slice(), self.dw.as_mut_slice());
     }
 }
 
