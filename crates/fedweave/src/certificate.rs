@@ -118,22 +118,17 @@ impl<'a> Evidence<'a> {
 
     /// The bound; `None` if the flows prove nothing.
     pub fn bound(&self) -> Option<f64> {
-        let loss = self.problem.loss();
-        self.bound_with(loss.work_len(), |i, w, v, work| loss.fenchel_gap(i, w, v, work))
+        self.bound_with(|i, w, v, work| self.problem.loss().fenchel_gap(i, w, v, work))
     }
 
-    /// [`bound`](Evidence::bound) with another way to bound the brackets of the nodes, and the scratch space it needs.
-    pub fn bound_with(
-        &self,
-        work_len: usize,
-        node_gap: impl Fn(usize, &[f64], &[f64], &mut [f64]) -> FenchelGap + Sync,
-    ) -> Option<f64> {
+    /// [`bound`](Evidence::bound) with another way to bound the brackets of the nodes.
+    pub fn bound_with(&self, node_gap: impl Fn(usize, &[f64], &[f64], &mut [f64]) -> FenchelGap + Sync) -> Option<f64> {
         if !self.edges.is_finite() {
             return None;
         }
         let (problem, w) = (self.problem, self.w);
         let (loss, d) = (problem.loss(), problem.dim());
-        let scratch = Scratch::new(work_len + 4 * d);
+        let scratch = Scratch::new(loss.work_len() + 4 * d);
         let fenchel = |i: usize| -> FenchelGap {
             let mut work = scratch.lock();
             let (v, work) = work.split_at_mut(d);

@@ -31,7 +31,7 @@ pub use absolute::absolute;
 pub use family::{Family, LossOptions, LossSpec, NodeWeight};
 pub use huber::Huber;
 pub use kinked::Kinked;
-pub use kinks::{Direction, Kink, Kinks, NoKinks};
+pub use kinks::{Kink, Kinks};
 pub use link::{Link, Prediction};
 pub use logistic::Logistic;
 pub use mixed::Mixed;

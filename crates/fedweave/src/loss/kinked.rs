@@ -15,8 +15,8 @@ use crate::linalg::cholesky;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 
 use super::{
-    Curvature, Direction, FenchelGap, Kink, Kinks, Loss, LossOptions, LossRows, PROXIMAL_ROUNDS, SecondOrder, Smooth,
-    SoftKink, Softening, positive_part,
+    Curvature, FenchelGap, Kink, Kinks, Loss, LossOptions, LossRows, PROXIMAL_ROUNDS, SecondOrder, Smooth, SoftKink,
+    Softening, positive_part,
 };
 
 /// The loss of all nodes with slopes `low` and `high`.
@@ -413,7 +413,7 @@ impl Kinks for Kinked {
 
     fn kinks<'a>(&'a self, node: usize, out: &mut Vec<Kink<'a>>) {
         let rows = self.rows.iter(node).filter(|(.., share)| *share > 0.0);
-        out.extend(rows.map(|(x, y, a)| Kink { x: Direction::Row(x), y, low: a * self.low, high: a * self.high }));
+        out.extend(rows.map(|(x, y, a)| Kink { x, y, low: a * self.low, high: a * self.high }));
     }
 
     fn smooth_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {

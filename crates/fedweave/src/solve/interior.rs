@@ -99,7 +99,7 @@ fn look(
     let objective = problem.objective(w);
     let evidence = Evidence::new(problem, w, &flow, objective);
     let gap = |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| kinks.fenchel_gap_at(i, w, v, state.slopes(i), work);
-    let bound = evidence.bound_with(kinks.work_len(), gap);
+    let bound = evidence.bound_with(gap);
     let complementarity = state.complementarity() / objective.abs().max(1.0);
     let kkt = Kkt { stationarity: state.stationarity(), feasibility: 0.0, complementarity };
     judge.look_proved(steps, w.clone(), flow, bound, kkt, step_ratio)

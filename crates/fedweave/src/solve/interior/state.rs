@@ -53,7 +53,7 @@ impl<'a> State<'a> {
         }
         let mut t = Matrix::zeros(edge_count, d);
         differences(problem, &w, &mut t);
-        let r: Vec<f64> = kinks.iter().zip(&node_of).map(|(k, &i)| k.x.along(w.row(i as usize)) - k.y).collect();
+        let r: Vec<f64> = kinks.iter().zip(&node_of).map(|(k, &i)| k.along(w.row(i as usize)) - k.y).collect();
         let widths: f64 = kinks.iter().map(|k| 0.5 * (k.high - k.low)).sum();
         let sizes: f64 = r.iter().map(|r| r.abs()).sum();
         let count = r.len().max(1) as f64;
@@ -132,7 +132,7 @@ impl<'a> State<'a> {
                 let (i, own) = (start + k, &mut work[..d]);
                 problem.divergence(flow, i, out);
                 parts.smooth_gradient(i, w.row(i), own);
-                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].x.add_to(rows.g[k], own));
+                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].add_to(rows.g[k], own));
                 axpy(1.0, own, out);
             }
         });
@@ -172,7 +172,7 @@ impl<'a> State<'a> {
 
     fn aim(&mut self, mu: f64, corrected: bool) {
         let (kinks, node_of, w) = (&self.kinks, &self.node_of, &self.w);
-        self.rows.aim(mu, corrected, |k| kinks[k].x.along(w.row(node_of[k] as usize)) - kinks[k].y);
+        self.rows.aim(mu, corrected, |k| kinks[k].along(w.row(node_of[k] as usize)) - kinks[k].y);
         self.edges.aim(mu, corrected, &self.t);
     }
 
@@ -185,7 +185,7 @@ impl<'a> State<'a> {
             let (packed, work) = work.split_at_mut(packed_len(d));
             packed.fill(0.0);
             parts.add_smooth_hessian(i, w.row(i), packed, work);
-            (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].x.add_outer(rows.c[k], packed));
+            (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].add_outer(rows.c[k], packed));
             unpack(packed, d, block);
         };
         self.system.set(|e, block| edges.fill(e, block), node);
@@ -212,7 +212,7 @@ impl<'a> State<'a> {
                 let i = start + k;
                 problem.divergence(&pulled, i, out);
                 axpy(1.0, residual.row(i), out);
-                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].x.add_to(rows.c[k] * rows.pull[k], out));
+                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].add_to(rows.c[k] * rows.pull[k], out));
                 out.iter_mut().for_each(|x| *x = -*x);
             }
         });
@@ -228,7 +228,7 @@ impl<'a> State<'a> {
     fn follow(&mut self) {
         differences(self.problem, &self.dw, &mut self.dt);
         let (kinks, node_of, dw) = (&self.kinks, &self.node_of, &self.dw);
-        self.rows.direct(|k| kinks[k].x.along(dw.row(node_of[k] as usize)));
+        self.rows.direct(|k| kinks[k].along(dw.row(node_of[k] as usize)));
         self.edges.direct(&self.dt);
     }
 }
@@ -256,7 +256,7 @@ impl State<'_> {
                 there.fill(0.0);
                 parts.smooth_gradient(i, there, own);
                 axpy(-1.0, own, out);
-                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].x.add_to(rows.dg[k], out));
+                (kink_at[i]..kink_at[i + 1]).for_each(|k| kinks[k].add_to(rows.dg[k], out));
                 axpy(1.0, residual.row(i), out);
                 out.iter_mut().for_each(|x| *x = -*x);
             }

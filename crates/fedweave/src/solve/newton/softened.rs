@@ -87,7 +87,7 @@ pub fn run(
 fn lower_bound(problem: &Problem, kinks: &dyn Softening, w: &Matrix, u: &Matrix, beta: &[f64]) -> Option<f64> {
     let objective = problem.objective(w);
     let gap = |i: usize, w: &[f64], v: &[f64], work: &mut [f64]| kinks.fenchel_gap_at(i, w, v, beta, work);
-    Some(objective - Evidence::new(problem, w, u, objective).bound_with(problem.loss().work_len(), gap)?)
+    Some(objective - Evidence::new(problem, w, u, objective).bound_with(gap)?)
 }
 
 fn candidate(w: &Matrix, u: &Matrix, sigma: f64, step_ratio: f64) -> Candidate {
