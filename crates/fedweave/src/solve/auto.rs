@@ -31,8 +31,9 @@ pub fn solve(
         start.u.as_mut_slice().fill(0.0);
         return uncoupled(judge, start, settings);
     }
-    if let (Solver::Auto, Some(kinks), Some(system)) =
-        (settings.solver, problem.loss().kinks(), interior::plan(problem))
+    // Planning an elimination costs as much as solving an easy problem: only where there are kinks.
+    if let (Solver::Auto, Some(kinks)) = (settings.solver, problem.loss().kinks())
+        && let Some(system) = interior::plan(problem)
     {
         let reason = format!("the loss has kinks; linear systems by sparse factors of {} entries", system.fill());
         return interior::run(problem, kinks, system, settings, start, judge, Choice::new("interior point", reason));
