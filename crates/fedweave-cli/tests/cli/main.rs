@@ -10,6 +10,7 @@ mod golden;
 mod intervals;
 mod membership;
 mod models;
+mod new_nodes;
 mod not_errors;
 mod outputs;
 mod path;

@@ -12,7 +12,7 @@ use crate::solve::tuning::NUMBERS_BETWEEN_QUESTIONS;
 
 pub use attained::nodes_without_minimiser;
 pub(super) use cold::begin as begin_cold;
-pub use local::minimise_local;
+pub use local::{minimise_local, minimise_node};
 
 /// Minimises the problem from zero or from `start`. `watch` sees every record, and more often whatever takes long.
 pub fn solve(
