@@ -241,6 +241,22 @@ fn point_14_files_of_other_programs_are_read_and_that_is_said() {
     assert!(told.contains("8 nodes, 1 edge, 96 rows"), "{told}");
 }
 
+#[test]
+fn point_05_a_comparison_ends_with_the_command_that_fits() {
+    let sandbox = sandbox();
+    let compare = "compare rows.csv --edges chain.csv --target y --drop ok --split-by count --seed 3";
+    let told = sandbox.succeed(compare);
+    let commands: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once(": fedweave ")).map(|pair| pair.1).collect();
+    assert!(!commands.is_empty() && told.contains("to fit the network: fedweave fit rows.csv"), "{told}");
+    for command in &commands {
+        sandbox.succeed(command);
+    }
+    let (chosen, fitted) = (sandbox.json(compare), sandbox.json(commands[0]));
+    assert_eq!(chosen["networked"]["lambda"][0], fitted["lambda"]);
+    assert_eq!(fitted["dim"], 3, "the column of --split-by is no feature");
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {
