@@ -257,6 +257,19 @@ fn point_05_a_comparison_ends_with_the_command_that_fits() {
     assert_eq!(fitted["dim"], 3, "the column of --split-by is no feature");
 }
 
+#[test]
+fn point_14_a_first_line_of_two_nodes_is_an_edge() {
+    let sandbox = sandbox();
+    let name = |i: usize| ["i", "j", "k", "l", "m", "n", "o", "p"][i].to_owned();
+    sandbox.write("letters.csv", rows(name, ','));
+    for file in ["i,j\nj,k\nk,l\n", "i,j\ni,k\nl,j\n"] {
+        sandbox.write("letter_edges.csv", file);
+        let told = sandbox.succeed("fit letters.csv --edges letter_edges.csv --target y --features x1,x2 --lambda 0.1");
+        assert!(told.contains("8 nodes, 3 edges") && told.contains("it is read as an edge"), "{told}");
+    }
+    assert!(sandbox.succeed("graph info letter_edges.csv").contains("4 nodes, 3 edges"));
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {
