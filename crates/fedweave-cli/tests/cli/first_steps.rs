@@ -270,6 +270,30 @@ fn point_14_a_first_line_of_two_nodes_is_an_edge() {
     assert!(sandbox.succeed("graph info letter_edges.csv").contains("4 nodes, 3 edges"));
 }
 
+#[test]
+fn point_12_a_path_goes_on_where_its_end_is_best_and_says_so() {
+    let sandbox = sandbox();
+    // Neighbours have nothing in common: no coupling is the best one.
+    let mut text = "node,x,y\n".to_owned();
+    for i in 0..8 {
+        for k in 0..12 {
+            let x = ((7 * i + 5 * k) % 11) as f64 - 5.0;
+            text += &format!("S{i},{x},{}\n", 10.0 * (i % 3) as f64 * x + ((k * 7 + i) % 5) as f64 / 100.0);
+        }
+    }
+    sandbox.write("apart.csv", text);
+    let flags = "path apart.csv --edges chain.csv --target y --validation 0.25 --count 10";
+    let told = sandbox.json(flags);
+    let points = told["path"]["points"].as_array().unwrap();
+    assert!(points.len() > 10, "the grid has grown");
+    assert!(points.windows(2).all(|pair| pair[0]["lambda"].as_f64() < pair[1]["lambda"].as_f64()));
+    if told["path"]["chosen"] == 0 {
+        assert!(told["lambda_notice"].as_str().unwrap().contains("smallest tried"), "{told}");
+    }
+    let told = sandbox.succeed("path apart.csv --edges chain.csv --target y --validation 0.25 --lambda-grid 1,10,100");
+    assert!(told.contains("note: the chosen lambda 1.00000 is the smallest tried"), "{told}");
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {
