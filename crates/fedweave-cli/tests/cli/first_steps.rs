@@ -294,6 +294,29 @@ fn point_12_a_path_goes_on_where_its_end_is_best_and_says_so() {
     assert!(told.contains("note: the chosen lambda 1.00000 is the smallest tried"), "{told}");
 }
 
+#[test]
+fn point_08_asking_goes_on_until_it_settles_or_says_so() {
+    let sandbox = sandbox();
+    // A feature on another scale makes gradient steps slow.
+    let slow: String = sandbox
+        .read("rows.csv")
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let x1 = cells[1].parse::<f64>().map_or(cells[1].to_owned(), |x| (8.0 * x).to_string());
+            format!("{},{x1},{},{}\n", cells[0], cells[2], cells[3])
+        })
+        .collect();
+    sandbox.write("slow.csv", slow);
+    let told = sandbox.json("ask slow.csv --target y --validation 0.25");
+    assert!(told["rounds"].as_u64().unwrap() > 200, "{told}");
+    let few = sandbox.json("ask slow.csv --target y --validation 0.25 --rounds 3");
+    assert_eq!(few["rounds"], 3);
+    let notices = few["notices"].to_string();
+    assert!(notices.contains("worse than by every node alone"), "{notices}");
+    assert!(told["validation_error"].as_f64() < few["validation_error"].as_f64());
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {
