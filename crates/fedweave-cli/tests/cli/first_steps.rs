@@ -303,7 +303,7 @@ fn point_08_asking_goes_on_until_it_settles_or_says_so() {
         .lines()
         .map(|line| {
             let cells: Vec<&str> = line.split(',').collect();
-            let x1 = cells[1].parse::<f64>().map_or(cells[1].to_owned(), |x| (8.0 * x).to_string());
+            let x1 = cells[1].parse::<f64>().map_or(cells[1].to_owned(), |x| (40.0 * x).to_string());
             format!("{},{x1},{},{}\n", cells[0], cells[2], cells[3])
         })
         .collect();
