@@ -3,13 +3,14 @@
 use fedweave::Dataset;
 use fedweave::compare::held_out;
 use fedweave::learn::conformal::{Calibration, Score};
-use fedweave::learn::coupling::Posterior;
+use fedweave::learn::coupling::{Posterior, has_likelihood};
 use fedweave::loss::{Family, LossSpec, Prediction};
 use fedweave::matrix::Matrix;
 use fedweave::solve::solve;
 use fedweave::split::Part;
 use fedweave_io::Input;
 
+use super::learnt::models;
 use super::{FitResult, LearntCoupling, build};
 use crate::calibration::folds::{calibration, out_of_fold};
 use crate::calibration::{RunCalibration, expected_deviation, linear_scores, score_of};
@@ -83,7 +84,7 @@ fn by_folds(
     };
     let rows = (&training.rows, fit.held_out.as_ref().map(|held| &held.split));
     let scored = out_of_fold(input, rows, (folds, request.held_out.seed), observer, scores)?;
-    let scaled = fit.learnt.as_ref().is_some_and(LearntCoupling::is_quadratic) && is_scaled(measure.0);
+    let scaled = fit.learnt.as_ref().is_some_and(LearntCoupling::has_posterior) && is_scaled(measure.0);
     let by = request.held_out.by.as_deref();
     calibration(measure.1, input.names.len(), scored, (folds, by), scaled)
 }
@@ -121,9 +122,14 @@ fn learnt_scores(
     let mut model = request.model.clone();
     model.standardize = true;
     let training = TrainingRows::new(&model, train.clone());
+    if !has_likelihood(learnt.family) {
+        // Few numbers, found by folds: they stay.
+        let w = models(learnt.blend.lead(), &input.graph, &training.scaled, learnt.form, &request.solve.quick())?;
+        return Ok(linear_scores(measure, &training.scale(held), &w, |_, _, _| 1.0));
+    }
     let again = learnt.blend.relearn(&input.graph, &training.scaled)?;
-    if !learnt.is_quadratic() {
-        let w = again.lead().bounded_models(&input.graph, &training.scaled, learnt.form, &request.solve.quick())?;
+    if !learnt.has_posterior() {
+        let w = models(again.lead(), &input.graph, &training.scaled, learnt.form, &request.solve.quick())?;
         return Ok(linear_scores(measure, &training.scale(held), &w, |_, _, _| 1.0));
     }
     let posterior = again.posterior(&input.graph, &training.scaled)?;

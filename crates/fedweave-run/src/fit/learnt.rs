@@ -6,15 +6,15 @@ use fedweave::Dataset;
 use fedweave::graph::{Graph, cut};
 use fedweave::learn::coupling::shared::{SharedCoupling, learn_in_parts};
 use fedweave::learn::coupling::{
-    Blend, CouplingOptions, Fold, Form, FormChoice, FormScore, Interval, Posterior, Whitening, blend, choose_form,
-    rho_interval,
+    Blend, Coupling, CouplingOptions, Fold, Form, FormChoice, FormScore, Found, Interval, Posterior, Whitening, blend,
+    choose_form, has_likelihood, rho_interval, search,
 };
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::{Matrix, axpy};
 use fedweave::problem::Problem;
 use fedweave::robustness::pull_max;
 use fedweave::scaling::Scaling;
-use fedweave::solve::Status;
+use fedweave::solve::{Settings, Status};
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
@@ -42,7 +42,7 @@ pub struct LearntCoupling {
     pub blend: Blend,
     /// The common mean of the models.
     pub mu: Vec<f64>,
-    /// Covariance of the model of each node, `d x d` in a row.
+    /// Covariance of the model of each node, `d x d` in a row; nothing without a posterior.
     pub covariance: Matrix,
     /// Variance of the noise of a row, for every node.
     pub noise: Vec<f64>,
@@ -65,10 +65,12 @@ pub struct LearntCoupling {
 pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
     let family = match loss {
-        LossSpec::Same(family @ (Family::Squared | Family::Logistic | Family::Poisson)) => family,
-        _ => refuse!("--coupling learnt knows the losses squared, logistic and poisson"),
+        LossSpec::Same(Family::Point) => refuse!("--coupling learnt needs rows that are predicted: not the point loss"),
+        LossSpec::Same(family) => family,
+        LossSpec::PerNode(_) => refuse!("--coupling learnt needs one loss for all nodes"),
     };
     check(&request.model, &input, &loss)?;
+    check_search(family, &request)?;
     let (held_out, calibration) = held_out(&request, &input, &loss, observer)?.unzip();
     observer.begin(Stage::new("learning the coupling", 1e-8));
     let (mut learnt, training) = match request.parts {
@@ -89,8 +91,8 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
     };
     learnt.pull_max = pull_max(&problem, input.names.len());
     let result = finish(request, input, loss, problem, training, solved);
-    if !learnt.is_quadratic() {
-        // The common mean is that of the models found, not of the quadratic coupling.
+    if !learnt.has_posterior() {
+        // The common mean is that of the models found.
         learnt.mu = result.hub.clone().unwrap_or(learnt.mu);
     }
     Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
@@ -103,7 +105,7 @@ fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, Train
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
     let groups = input.groups.as_deref();
-    let Chosen { blend, p_value, chosen_by, form, forms } = choose(request, &input.graph, &training.scaled, groups)?;
+    let Chosen { blend, p_value, chosen_by, form, forms } = choose(request, input, &training.scaled, groups)?;
     let learnt = LearntCoupling::new(blend, p_value, chosen_by, input, &training)?;
     Ok((LearntCoupling { form, forms, ..learnt }, training))
 }
@@ -183,13 +185,13 @@ fn held_out(
         kept.map(|(group, _)| *group).collect::<Vec<u32>>()
     });
     observer.begin(Stage::new("learning without held-out rows", 1e-8));
-    let Chosen { blend, form, .. } = choose(request, &input.graph, &rows.train, groups.as_deref())?;
-    let (w, calibration) = if form == Form::Quadratic {
+    let Chosen { blend, form, .. } = choose(request, input, &rows.train, groups.as_deref())?;
+    let (w, calibration) = if form == Form::Quadratic && has_likelihood(request.model.family) {
         let posterior = blend.posterior(&input.graph, &rows.train)?;
         let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
         (posterior.w, Some(calibration))
     } else {
-        let w = blend.lead().bounded_models(&input.graph, &rows.train, form, &request.solve)?;
+        let w = models(blend.lead(), &input.graph, &rows.train, form, &request.solve)?;
         let calibration = calibrate::of_tuning(loss, &rows.validation, &w)?;
         (w, calibration)
     };
@@ -214,22 +216,23 @@ pub(crate) struct Chosen {
 
 /// Structures averaged by folds, or the one that was asked for. Where rows are held out together (the same hours at all
 /// nodes), folds do the same: errors that nodes share mislead the likelihood.
-fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[u32]>) -> Result<Chosen> {
-    let (family, intercept) = (request.model.family, request.model.intercept());
+fn choose(request: &FitRequest, input: &Input, data: &Dataset, groups: Option<&[u32]>) -> Result<Chosen> {
+    let (graph, intercept) = (&input.graph, request.model.intercept());
+    let LossSpec::Same(family) = request.model.loss(input)? else { unreachable!("one loss for all nodes") };
     let mut options = CouplingOptions { family, intercept, ..CouplingOptions::default() };
     if let StructureChoice::One(structure) = request.structure {
         options.structures = vec![structure];
+    }
+    if !has_likelihood(family) {
+        let folds = Fold::deal(data, groups, FOLDS, request.held_out.seed);
+        return searched(search(graph, data, &options, &folds)?, groups);
     }
     let folds = match request.structure {
         StructureChoice::Average => Fold::deal(data, groups, FOLDS, request.held_out.seed),
         _ => Vec::new(),
     };
     let mut blend = blend(graph, data, &options, &folds, groups)?;
-    let chosen_by = match (blend.members[0].error, groups) {
-        (None, _) => "the likelihood of all rows",
-        (Some(_), None) => "folds",
-        (Some(_), Some(_)) => "folds that hold out the same groups at all nodes",
-    };
+    let chosen_by = blend.members[0].error.map_or("the likelihood of all rows", |_| by_folds(groups));
     let p_value = blend.graph.map(|test| test.p_value);
     let (form, forms) = match request.form {
         FormChoice::Quadratic => (Form::Quadratic, Vec::new()),
@@ -243,6 +246,43 @@ fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[
         blend = Blend::of(blend.members.swap_remove(0).coupling);
     }
     Ok(Chosen { p_value, blend, chosen_by, form, forms })
+}
+
+fn by_folds(groups: Option<&[u32]>) -> &'static str {
+    if groups.is_some() { "folds that hold out the same groups at all nodes" } else { "folds" }
+}
+
+/// What was found by folds alone.
+fn searched(found: Found, groups: Option<&[u32]>) -> Result<Chosen> {
+    let mut blend = Blend::of(found.coupling);
+    blend.members[0].error = Some(found.error);
+    Ok(Chosen { blend, p_value: None, chosen_by: by_folds(groups), form: Form::Quadratic, forms: Vec::new() })
+}
+
+/// Losses without a likelihood have one structure and one form.
+fn check_search(family: Family, request: &FitRequest) -> Result<()> {
+    let by_likelihood = has_likelihood(family);
+    let plain = request.form == FormChoice::Quadratic && request.structure == StructureChoice::Average;
+    require!(
+        by_likelihood || plain,
+        "--structure and --coupling-penalty need a loss with a likelihood (squared, logistic, poisson), not {family}, whose \
+         coupling is found by folds"
+    );
+    Ok(())
+}
+
+/// The models of a coupling that has no posterior.
+pub(super) fn models(
+    coupling: &Coupling,
+    graph: &Graph,
+    data: &Dataset,
+    form: Form,
+    settings: &Settings,
+) -> Result<Matrix> {
+    Ok(match form {
+        Form::Quadratic => coupling.models(graph, data, settings)?,
+        form => coupling.bounded_models(graph, data, form, settings)?,
+    })
 }
 
 fn restored(scaling: Option<&Scaling>, w: &[f64]) -> Vec<f64> {
@@ -267,8 +307,8 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 
 impl LearntCoupling {
     /// True if the models are a posterior mean, with a covariance.
-    pub(crate) fn is_quadratic(&self) -> bool {
-        self.form == Form::Quadratic
+    pub(crate) fn has_posterior(&self) -> bool {
+        self.form == Form::Quadratic && has_likelihood(self.family)
     }
 
     /// Couplings of models in scaled features, and what follows from it with all rows in sight.
@@ -281,13 +321,15 @@ impl LearntCoupling {
     ) -> Result<Self> {
         let (graph, data) = (&input.graph, &training.scaled);
         let lead = blend.lead();
-        let interval = (lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
-        let posterior = blend.posterior(graph, data)?;
+        let known = has_likelihood(lead.family);
+        let posterior = if known { Some(blend.posterior(graph, data)?) } else { None };
+        let interval = (known && lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
+        let scaling = training.scaling.as_ref();
         Ok(LearntCoupling {
             family: lead.family,
-            mu: restored(training.scaling.as_ref(), &posterior.mu),
-            covariance: restored_covariances(training.scaling.as_ref(), &posterior),
-            noise: posterior.noise,
+            mu: posterior.as_ref().map_or_else(Vec::new, |p| restored(scaling, &p.mu)),
+            covariance: posterior.as_ref().map_or_else(|| Matrix::zeros(0, 0), |p| restored_covariances(scaling, p)),
+            noise: posterior.map_or_else(Vec::new, |p| p.noise),
             features: input.features.clone(),
             blend,
             p_value,

@@ -43,7 +43,7 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
     if let Some(calibration) = &fit.calibration {
         calibration.write(names, writer)?;
     }
-    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.is_quadratic()) {
+    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.has_posterior()) {
         Uncertainty::of(learnt, names).write(writer)?;
     }
     if let Some(network) = NetworkFile::of(fit)? {

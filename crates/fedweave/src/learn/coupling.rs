@@ -30,6 +30,7 @@ mod profile;
 mod regions;
 mod relearn;
 mod rows;
+mod search;
 pub mod shared;
 mod stack;
 mod structure;
@@ -58,12 +59,13 @@ pub use likelihood::Likelihood;
 pub use noise::Noise;
 pub(crate) use noise::ln_gamma;
 pub use posterior::Posterior;
+pub use search::{Found, Strengths, Tried, has_likelihood, search};
 pub use structure::Structure;
 
 /// What to learn, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CouplingOptions {
-    /// The loss: squared (exactly), logistic or Poisson (by Laplace's approximation of the likelihood).
+    /// The loss: squared (exactly), logistic or Poisson (by Laplace's approximation of the likelihood); others by [`search`].
     pub family: Family,
     /// Structures of `D` to choose from; those that make no sense for the features are left out.
     pub structures: Vec<Structure>,

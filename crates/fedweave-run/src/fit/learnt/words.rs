@@ -32,7 +32,7 @@ impl LearntCoupling {
             "noise": (self.family == Family::Squared).then(|| c.s2.sqrt()),
             "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
             "mean": self.mu,
-            "log_likelihood": c.log_likelihood,
+            "log_likelihood": c.log_likelihood.is_finite().then_some(c.log_likelihood),
             "penalty": self.form.name(),
             "reach": self.form.reach(),
             "pull_max": self.pull_max,
@@ -70,6 +70,9 @@ impl LearntCoupling {
                 i.high,
                 p.map_or(String::new(), |p| format!("; that the graph matters: p = {p:.1e}"))
             ),
+            (None, _) if c.rho > 0.0 => {
+                format!("  the graph has the share {:.2} of the pull, the common mean the rest", c.rho)
+            }
             (None, _) => "  the graph explains nothing beyond the common mean".into(),
         });
         lines.extend(self.limit());

@@ -62,7 +62,12 @@ impl ModeRows {
         let needs = match family {
             Family::Logistic => "labels -1 and 1, or 0 and 1",
             Family::Poisson => "counts: zero or positive",
-            _ => return Err(Error::Method { method: "learnt coupling", needs: "a squared, logistic or Poisson loss" }),
+            _ => {
+                return Err(Error::Method {
+                    method: "learnt coupling",
+                    needs: "a loss with a likelihood: squared, logistic or Poisson",
+                });
+            }
         };
         let fits = |y: f64| match family {
             Family::Logistic => y == 0.0 || y.abs() == 1.0,
