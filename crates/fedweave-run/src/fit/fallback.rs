@@ -84,10 +84,9 @@ impl Fallback {
 
     /// In words.
     pub fn text(&self) -> String {
-        let (kept, error) = (counted(self.count(), "node"), shown(self.errors.mean()));
+        let (kept, all, error) = (self.count(), counted(self.local.len(), "node"), shown(self.errors.mean()));
         format!(
-            "  fallback: {kept} of {} with the local model, which is better on their held-out rows; error there then {error}",
-            self.local.len()
+            "  fallback: {kept} of {all} keep the local model, better on their held-out rows; error there then {error}"
         )
     }
 }

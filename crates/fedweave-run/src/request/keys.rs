@@ -130,7 +130,7 @@ pub fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// What short help texts show.
-const COMMON: [&str; 38] = [
+const COMMON: [&str; 32] = [
     "nodes",
     "edges",
     "knn",
@@ -144,12 +144,6 @@ const COMMON: [&str; 38] = [
     "standardize",
     "loss",
     "ridge",
-    "graph",
-    "discrepancy",
-    "degree",
-    "edges-max",
-    "fdr",
-    "fallback",
     "tune",
     "coupling",
     "penalty",
@@ -180,7 +174,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
     ("Data", &[
         key("edges", Path, "FILE", COUPLED, "Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)"),
         key("knn", Count, "K", COUPLED, "Instead of a file of edges: join every node with its K nearest, by the columns of --by"),
-        key("by", Texts, "COLUMNS", ALL | LEARN, "Columns with the position of a node, for --knn and the map, e.g. lat,lon; graph learn: the same as --discrepancy"),
+        key("by", Texts, "COLUMNS", ALL | LEARN, "Columns with the position of a node, for --knn and the map, e.g. lat,lon; graph learn: as --discrepancy"),
         key("metric", Text, "NAME", COUPLED, "Distance for --knn: great-circle (the default for lat,lon) or euclidean"),
         key("node-info", Path, "FILE", ALL, "Table with one row per node, e.g. with its position"),
         key("node", Text, "COLUMN", ALL | LEARN, "Column that names the node of a row [default: node]"),
