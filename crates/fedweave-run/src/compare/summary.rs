@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use fedweave::compare::Judged;
 use serde_json::{Map, Value, json};
 
+use super::again::commands;
 use super::{CompareResult, LOCAL, Method};
 use crate::wording::{counted, digits, notices};
 
@@ -32,6 +33,7 @@ pub fn summary(compared: &CompareResult) -> Value {
     let beaten = compared.has_control().then(|| compared.better_than_shuffled());
     all.insert("networked_beats_shuffled".into(), json!(beaten));
     all.insert("learnt_graph".into(), json!(compared.evidence.as_ref().map(|evidence| evidence.summary())));
+    all.insert("fit_commands".into(), json!(commands(compared)));
     all.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     Value::Object(all)
 }
@@ -67,8 +69,9 @@ pub fn text(compared: &CompareResult) -> String {
     let graph = compared.graph_words().into_iter().map(|line| line + "\n");
     let notes: String =
         notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).chain(graph).collect();
+    let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
     format!(
-        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}",
+        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}{again}",
         compared.error_name(),
         counted(compared.rows_trained, "row"),
         compared.request.held_out.describe()
