@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._clustering import ConvexClustering
     from ._compare import compare
     from ._graphs import knn
+    from ._learnt_graph import LearntGraph, learn_graph
     from ._path import LambdaPath
     from ._plots import plot_convergence, plot_network, plot_path
     from ._regressor import GTVRegressor, GTVRegressorCV
@@ -35,12 +36,14 @@ __all__ = [
     "GTVRegressor",
     "GTVRegressorCV",
     "LambdaPath",
+    "LearntGraph",
     "Table",
     "TunedClassifier",
     "TunedRegressor",
     "compare",
     "errors",
     "knn",
+    "learn_graph",
     "plot_convergence",
     "plot_network",
     "plot_path",
@@ -57,11 +60,13 @@ _HOMES = {
     "GTVRegressor": "_regressor",
     "GTVRegressorCV": "_regressor",
     "LambdaPath": "_path",
+    "LearntGraph": "_learnt_graph",
     "Table": "_table",
     "TunedClassifier": "_tuned",
     "TunedRegressor": "_tuned",
     "compare": "_compare",
     "knn": "_graphs",
+    "learn_graph": "_learnt_graph",
     "plot_convergence": "_plots",
     "plot_network": "_plots",
     "plot_path": "_plots",

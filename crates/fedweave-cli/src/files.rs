@@ -11,7 +11,8 @@ use fedweave_run::graph::{GraphFacts, edges_csv, nearest};
 use fedweave_run::predictor::{NewNodes, Predictor};
 use fedweave_run::run_dir::{PAGE, REPORT};
 
-use crate::{Exit, say};
+use crate::job_args::JobArgs;
+use crate::{Exit, help, jobs, say};
 
 /// Predict rows of another file
 #[derive(Args)]
@@ -111,7 +112,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Facts about a graph, or a nearest-neighbour graph from a table
+/// Facts about a graph, a nearest-neighbour graph from a table, or one learnt from rows
 #[derive(Subcommand)]
 pub enum GraphCommand {
     /// Nodes, edges, components, degrees, and the eigenvalues lambda_2 and lambda_n of the Laplacian
@@ -122,6 +123,9 @@ pub enum GraphCommand {
         after_help = "Example:\n  fedweave graph knn stations.csv --node station --k 5 --by lat,lon --out edges.csv"
     )]
     Knn(KnnArgs),
+    /// Who should learn with whom: a graph from the rows of nodes, with the reasons for its edges
+    #[command(after_help = help::LEARN)]
+    Learn(JobArgs<5>),
 }
 
 /// Facts about a graph
@@ -156,12 +160,13 @@ pub struct KnnArgs {
     out: Option<PathBuf>,
 }
 
-pub fn graph(command: &GraphCommand) -> Result<Exit> {
+pub fn graph(command: GraphCommand) -> Result<Exit> {
     match command {
         GraphCommand::Info(args) => {
             let facts = GraphFacts::of_file(&args.edges)?;
             say(&if args.json { facts.summary().to_string() } else { facts.text() })?;
         }
+        GraphCommand::Learn(args) => return jobs::learn_graph(&args.settings()?),
         GraphCommand::Knn(args) => {
             let input = nearest(&args.nodes, &args.node, args.k, &args.by, args.metric.as_deref())?;
             let text = edges_csv(&input);

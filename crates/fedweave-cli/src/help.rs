@@ -35,6 +35,15 @@ Examples:
 
 Without --lambda, lambda is chosen on held-out rows and all rows are used for the final fit.";
 
+pub const LEARN: &str = "\
+Examples:
+  fedweave graph learn nodes.csv --target y --out edges.csv
+  fedweave graph learn nodes.csv --target y --by gradient --degree 4 --out edges.csv
+  fedweave graph learn nodes.csv --target y --fdr 0.1 --json
+  fedweave compare nodes.csv --target y --graph learn --splits 10        does it help?
+
+All rows of the table are used: a graph is judged by `fedweave compare --graph learn`, which learns it from training rows alone.";
+
 pub const PATH: &str = "\
 Examples:
   fedweave path points.csv --edges edges.csv --loss point --out path       convex clustering, all of it

@@ -39,10 +39,12 @@ fn keys_of(job: Job) -> impl Iterator<Item = (&'static str, &'static Key)> {
 impl<const JOB: usize> Args for JobArgs<JOB> {
     fn augment_args(command: Command) -> Command {
         let job = Job::ALL[JOB];
+        // A job of few flags hides none.
+        let few = job == Job::Learn;
         // Rounds are for those who choose a solver; who asks has nothing else.
         let common = |key: &Key| key.is_common() && (key.name != "rounds" || job == Job::Ask);
         let add = |command: Command, (heading, key): (&'static str, &'static Key)| {
-            command.arg(flag(heading, key).hide(!crate::shows_all_flags() && !common(key)))
+            command.arg(flag(heading, key).hide(!crate::shows_all_flags() && !few && !common(key)))
         };
         let command = keys_of(job).fold(command, add);
         let all =

@@ -6,11 +6,12 @@ use anyhow::Result;
 use fedweave::solve::Status;
 use fedweave_io::{RunWriter, load};
 use fedweave_run::request::{
-    AskRequest, CompareRequest, FitRequest, Job, Output, PathRequest, RelaxRequest, Settings, TuneRequest,
+    AskRequest, CompareRequest, FitRequest, Job, LearnRequest, Output, PathRequest, RelaxRequest, Settings, TuneRequest,
 };
-use fedweave_run::{ask, compare, fit, path, relax, run_dir, tune};
+use fedweave_run::{ask, compare, fit, learnt_graph, path, relax, run_dir, tune};
 use serde_json::Value;
 
+use crate::files::write;
 use crate::progress::{Terminal, interrupted, use_threads};
 use crate::{Exit, command, say};
 
@@ -61,6 +62,27 @@ pub fn fit(settings: &Settings) -> Result<Exit> {
     let written = writer.map(|writer| fit::write_run(&result, writer)).transpose()?;
     tell(&output, || fit::summary(&result), || fit::text(&result, written.as_deref()))?;
     Ok(exit(result.solution.status))
+}
+
+/// Edges go to the file, or to standard output; what was found is then told on the other side.
+pub fn learn_graph(settings: &Settings) -> Result<Exit> {
+    let (request, spec) = LearnRequest::of_files(settings)?;
+    let output = request.output.clone();
+    use_threads(output.threads);
+    let found = learnt_graph::learn(request, load(&spec)?)?;
+    match &output.out {
+        Some(path) => {
+            write(path, &found.edges_csv())?;
+            let written = format!("\nedges written to {}", path.display());
+            tell(&output, || Ok(found.summary()), || Ok(found.text() + &written))?;
+        }
+        None if output.json => say(&found.summary().to_string())?,
+        None => {
+            eprintln!("{}", found.text());
+            say(found.edges_csv().trim_end())?;
+        }
+    }
+    Ok(Exit::Done)
 }
 
 fn tune(settings: &Settings) -> Result<Exit> {

@@ -74,7 +74,7 @@ enum Command {
     /// Write data with known truth: stochastic block model, chain, geometric graph
     #[command(after_help = generate::EXAMPLES)]
     Generate(generate::GenerateArgs),
-    /// Facts about a graph, or a nearest-neighbour graph from a table
+    /// Facts about a graph, a nearest-neighbour graph from a table, or one learnt from rows
     #[command(subcommand)]
     Graph(files::GraphCommand),
     /// Whose rows shaped the models of a run, and what shapes single predictions
@@ -177,7 +177,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Predict(args) => files::predict(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Generate(args) => generate::run(&args),
-        Command::Graph(command) => files::graph(&command),
+        Command::Graph(command) => files::graph(command),
         Command::Explain(args) => explain::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -175,6 +175,15 @@ impl Input {
         }
     }
 
+    /// The same nodes and rows on another graph.
+    #[must_use]
+    pub fn with_graph(self, graph: Graph) -> Input {
+        let Notices { nodes_without_rows, nodes_without_edges, nodes_with_neither, .. } =
+            isolated(&self.names, &graph, &self.data);
+        let notices = Notices { nodes_without_rows, nodes_without_edges, nodes_with_neither, ..self.notices };
+        Input { graph, notices, nearest: None, ..self }
+    }
+
     /// False for rows that were in memory already.
     pub fn is_of_files(&self) -> bool {
         self.of_files

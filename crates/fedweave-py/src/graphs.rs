@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use fedweave::Graph;
 use fedweave::graph::{great_circle_points, k_nearest};
 use fedweave_io::EdgeList;
+use fedweave_run::learnt_graph::learn;
+use fedweave_run::request::LearnRequest;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{of_file, raised};
+use crate::errors::{of_file, of_job, raised};
 use crate::outcome::put_edges;
 use crate::rows::matrix;
+use crate::task::Task;
 
 /// The edges of a file, and the ids in it.
 #[pyfunction]
@@ -43,6 +46,21 @@ pub fn nearest<'py>(
         false => k_nearest(&points, k),
     });
     edges(py, &graph.map_err(|error| raised(py, &error, &[]))?, None)
+}
+
+/// A graph learnt from the rows of nodes, the reasons for its edges, and what was found in words.
+#[pyfunction]
+pub fn learn_graph<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let request = LearnRequest::of_memory(&task.settings()?).map_err(|error| of_job(py, &error, &[]))?;
+    let (input, origin) = task.input(py)?;
+    let found = py.detach(|| learn(request, input)).map_err(|error| of_job(py, &error, &origin))?;
+    let out = edges(py, &found.input.graph, None)?;
+    let learnt = &found.evidence.learnt;
+    out.set_item("discrepancy", PyArray1::from_slice(py, &learnt.discrepancy))?;
+    out.set_item("probability", learnt.probability.as_ref().map(|all| PyArray1::from_slice(py, all)))?;
+    out.set_item("summary", found.summary().to_string())?;
+    out.set_item("text", found.text())?;
+    Ok(out)
 }
 
 /// The mean of `values` over the rows of each node.

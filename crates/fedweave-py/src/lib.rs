@@ -42,7 +42,7 @@ mod engine {
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
-    use super::graphs::{nearest, node_means, read_edges};
+    use super::graphs::{learn_graph, nearest, node_means, read_edges};
     #[pymodule_export]
     use super::intervals::Intervals;
     #[pymodule_export]

@@ -10,13 +10,14 @@ use fedweave::compare::{Comparison, Judged, Outcome};
 use fedweave::learn::race::Cost;
 use fedweave::loss::LossSpec;
 use fedweave::solve::Watch;
-use fedweave::split::{Part, SplitSpec, split};
+use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, mean_and_error};
 use fedweave_io::Input;
 use fedweave_report::MethodKind;
 
 use crate::checks::{check, tame_runaway};
 use crate::error::{Result, refuse, require};
+use crate::learnt_graph::Evidence;
 use crate::request::CompareRequest;
 use crate::tune::{TuneResult, attributes as attributes_of};
 use crate::watch::Observer;
@@ -73,6 +74,8 @@ pub struct CompareResult {
     pub outcomes: Vec<Outcome>,
     /// Rows that every method was fitted to, after it had chosen what it had to choose, in the first split.
     pub rows_trained: usize,
+    /// The reasons for the edges of the first split, if its graph was learnt.
+    pub evidence: Option<Evidence>,
     /// The race on the first split, if one was asked for.
     pub tuned: Option<TuneResult>,
 }
@@ -86,6 +89,14 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
     let LossSpec::Same(family) = loss else {
         refuse!("compare needs one loss for all nodes: a global model has no other meaning")
     };
+    let part = |k: usize, input: &Input| {
+        let seed = spec.seed.wrapping_add(k as u64);
+        split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })
+    };
+    let evidence = learn_graph(&request, &input, &part(0, &input)?)?;
+    if let Some(found) = &evidence {
+        input = input.with_graph(found.learnt.graph.clone());
+    }
     check(model, &input, &loss)?;
     let (lambda, data) = (request.lambda.fixed.unwrap_or(1.0), input.data.clone());
     tame_runaway(&mut request.model, &mut input, &loss, &data, lambda)?;
@@ -109,11 +120,14 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         folds: request.folds.as_ref().map(|folds| folds.spec),
         attributes: attributes.as_ref(),
         rivals: request.rivals,
+        fallback: request.fallback,
     };
     let (mut outcomes, mut first_race, mut rows_trained) = (Vec::new(), None, 0);
     for k in 0..request.splits {
         let seed = spec.seed.wrapping_add(k as u64);
-        let part = split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?;
+        let part = part(k, &input)?;
+        let own = if k == 0 { None } else { learn_graph(&request, &input, &part)? };
+        let graph = own.as_ref().map_or(&input.graph, |own| &own.learnt.graph);
         if k == 0 {
             rows_trained = part.part.iter().filter(|part| **part != Part::Test).count();
         }
@@ -122,7 +136,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
             true => Watch::Stop(fedweave::solve::Status::Interrupted),
             false => Watch::Continue,
         };
-        outcomes.push(comparison.run(&input.graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?);
+        outcomes.push(comparison.run(graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?);
         if observer.interrupted() {
             break;
         }
@@ -134,10 +148,24 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
     }
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
     require!(tested, "no node has test rows; hold out fewer rows or give more data");
-    Ok(CompareResult { request, input, outcomes, rows_trained, tuned: first_race })
+    Ok(CompareResult { request, input, outcomes, rows_trained, evidence, tuned: first_race })
+}
+
+/// The graph of a split: neither rows that choose nor rows that judge have a say in it.
+fn learn_graph(request: &CompareRequest, input: &Input, part: &Split) -> Result<Option<Evidence>> {
+    let mask = part.mask(Part::Train);
+    request.graph.map(|choice| Evidence::find(choice, &request.model, input, Some(&mask))).transpose()
 }
 
 impl CompareResult {
+    /// What is known about the graph, in words.
+    pub fn graph_words(&self) -> Vec<String> {
+        let Some(evidence) = &self.evidence else { return Vec::new() };
+        let mut words = evidence.text();
+        words.push("  this is the first split; every split learns its graph from its own training rows".into());
+        words
+    }
+
     /// The methods in the order they are shown. Without edges, or with two nodes, a shuffled graph is no control.
     pub fn methods(&self) -> Vec<Method> {
         let rivals = self.outcomes.first().map_or(&[][..], |outcome| &outcome.rivals);

@@ -1,6 +1,7 @@
 //! Files in, personal models out.
 
 mod calibrate;
+mod fallback;
 mod hub;
 mod in_turn;
 mod learnt;
@@ -19,7 +20,7 @@ use fedweave::matrix::Matrix;
 use fedweave::problem::Problem;
 use fedweave::robustness::{Unbounded, worst_liar};
 use fedweave::solve::{History, Solution, Start, solve, solve_in_rounds};
-use fedweave::split::Part;
+use fedweave::split::{Part, Split};
 use fedweave::tune::{Errors, Tuning};
 use fedweave_io::{Checkpoint, Input, fingerprint};
 
@@ -27,6 +28,7 @@ use crate::calibration::RunCalibration;
 use crate::checks::{Checked, check, hold_out, tame_runaway};
 use crate::error::{Place, Result, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
+use crate::learnt_graph::Evidence;
 use crate::predictor::accuracy;
 use crate::request::FitRequest;
 use crate::request::coupling::CouplingChoice;
@@ -34,6 +36,7 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub(crate) use calibrate::held_out_calibration;
+pub use fallback::Fallback;
 pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
 pub(crate) use learnt::described;
@@ -73,6 +76,10 @@ pub struct FitResult {
     pub tuning: Option<Tuning>,
     /// The common mean of all models, in the units of the input, if there is one.
     pub hub: Option<Vec<f64>>,
+    /// The reasons for the edges, if the graph was learnt.
+    pub evidence: Option<Evidence>,
+    /// Nodes that keep their local models, if that was asked for.
+    pub fallback: Option<Fallback>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
     /// How the rows are protected, if they are.
@@ -89,7 +96,14 @@ impl FitResult {
         if let Some(errors) = self.errors.get() {
             return Ok(errors);
         }
-        let errors = self.training.errors(&self.loss, &self.solution.w, &self.parameters)?;
+        let errors = match self.fallback {
+            // Some models are not those of the solver.
+            Some(_) => {
+                let plain = self.loss.build(self.training.rows.clone(), &LossOptions::default())?;
+                Errors::of(&*plain, &self.parameters)
+            }
+            None => self.training.errors(&self.loss, &self.solution.w, &self.parameters)?,
+        };
         Ok(self.errors.get_or_init(|| errors))
     }
 
@@ -150,11 +164,16 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
         CouplingChoice::Learnt => learnt::fit(request, input, observer)?,
         CouplingChoice::Given => fit_given(request, input, observer)?,
     };
-    calibrate::calibrate(result, observer)
+    let result = calibrate::calibrate(result, observer)?;
+    if result.request.fallback { fallback::fall_back(result) } else { Ok(result) }
 }
 
 fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
+    let mut evidence = learn_graph(&request, &input, None)?;
+    if let Some(found) = &evidence {
+        input = input.with_graph(found.learnt.graph.clone());
+    }
     let mut checked = check(&request.model, &input, &loss)?;
     if let Some(guesses) = &mut request.guesses {
         guesses.load(&input)?;
@@ -175,6 +194,11 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     // With a fixed lambda the held-out rows stay out; a chosen one is used on all rows.
     let Checked { rows: training, loss: built } = match (&strength.held_out, &strength.tuning) {
         (Some(held), None) => {
+            // Rows that stay out have no say in the graph either.
+            if let Some(found) = learn_graph(&request, &input, Some(&held.split))? {
+                input = input.with_graph(found.learnt.graph.clone());
+                evidence = Some(found);
+            }
             let rows = TrainingRows::new(&request.model, input.data.select(&held.split.mask(Part::Train)));
             Checked { loss: loss.build(rows.scaled.clone(), &options)?, rows }
         }
@@ -193,7 +217,14 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     let Strength { tuning, held_out, calibration, .. } = strength;
     let mut result = finish(request, input, loss, problem, training, solved);
     (result.tuning, result.held_out, result.calibration) = (tuning, held_out, calibration);
+    result.evidence = evidence;
     Ok(result)
+}
+
+/// The graph of the rows, or of those that a split trains with, if it is to be learnt.
+fn learn_graph(request: &FitRequest, input: &Input, split: Option<&Split>) -> Result<Option<Evidence>> {
+    let mask = split.map(|split| split.mask(Part::Train));
+    request.graph.map(|choice| Evidence::find(choice, &request.model, input, mask.as_deref())).transpose()
 }
 
 fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn Observer) -> Result<Strength> {
@@ -222,7 +253,9 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
         let held_out = Some(rows.judge(request, split, later)?);
         return Ok(Strength { lambda, tuning: None, held_out, to_judge, calibration: None });
     }
-    let found = rows.tune(request, input, observer)?;
+    // The graph that lambda is chosen for has not seen the rows that choose.
+    let without = learn_graph(request, input, Some(&split))?.map(|found| input.clone().with_graph(found.learnt.graph));
+    let found = rows.tune(request, without.as_ref().unwrap_or(input), observer)?;
     let held_out = Some(rows.judge(request, split, found.best().validation.clone())?);
     let lambda = fixed.unwrap_or(found.best().lambda);
     let calibration = match fixed {
@@ -313,6 +346,8 @@ pub fn finish(
         held_out: None,
         tuning: None,
         hub,
+        evidence: None,
+        fallback: None,
         learnt: None,
         protection: None,
         calibration: None,

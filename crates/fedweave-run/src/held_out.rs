@@ -31,11 +31,20 @@ pub struct HeldOutErrors {
     pub validation: Errors,
     /// Every node alone.
     pub local: Errors,
+    /// The ridge that the local models chose for themselves, if they did.
+    pub local_ridge: Option<f64>,
     /// One model for all, where that has a meaning.
     pub global: Option<Errors>,
 }
 
 impl HeldOutErrors {
+    /// How many nodes do worse than with their local model, of how many that could be judged.
+    pub fn hurt(&self) -> (usize, usize) {
+        let pairs = self.validation.by_node.iter().zip(&self.local.by_node);
+        let judged: Vec<(f64, f64)> = pairs.filter_map(|(ours, local)| Some(((*ours)?, (*local)?))).collect();
+        (judged.iter().filter(|(ours, local)| ours > local).count(), judged.len())
+    }
+
     /// Number of rows that were not trained with.
     pub fn rows(&self) -> usize {
         self.split.part.iter().filter(|p| **p != Part::Train).count()
@@ -104,33 +113,36 @@ impl<'a> HeldOutRows<'a> {
     pub fn judge(&self, request: &FitRequest, split: Split, validation_errors: Errors) -> Result<HeldOutErrors> {
         let validation = self.plain(&self.validation)?;
         let options = &request.model.options;
-        let local = with_best_ridge(options, |options| {
+        let (local, ridge) = with_best_ridge(options, |options| {
             Ok(Errors::of(&*validation, &baseline::local(self.loss, self.train.clone(), options)?))
         })?;
         let global = match self.loss {
-            LossSpec::Same(family) => Some(with_best_ridge(options, |options| {
-                let w = baseline::global(*family, &self.train, options)?;
-                let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
-                Ok(Errors::of(&*validation, &all))
-            })?),
+            LossSpec::Same(family) => Some(
+                with_best_ridge(options, |options| {
+                    let w = baseline::global(*family, &self.train, options)?;
+                    let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
+                    Ok(Errors::of(&*validation, &all))
+                })?
+                .0,
+            ),
             LossSpec::PerNode(_) => None,
         };
-        Ok(HeldOutErrors { split, validation: validation_errors, local, global })
+        Ok(HeldOutErrors { split, validation: validation_errors, local, local_ridge: Some(ridge), global })
     }
 }
 
 /// Errors of models that choose their own ridge on the held-out rows, as lambda is chosen: otherwise the gain of the network would
-/// be that of any regularisation.
+/// be that of any regularisation. Also tells the ridge.
 pub(crate) fn with_best_ridge(
     options: &LossOptions,
     errors: impl Fn(&LossOptions) -> fedweave::Result<Errors>,
-) -> Result<Errors> {
+) -> Result<(Errors, f64)> {
     let mut best = None;
     for ridge in baseline::RIDGES.into_iter().chain((options.ridge > 0.0).then_some(options.ridge)) {
         let errors = errors(&LossOptions { ridge, ..*options })?;
-        let smaller = best.as_ref().is_none_or(|best: &Errors| errors.mean() < best.mean());
+        let smaller = best.as_ref().is_none_or(|best: &(Errors, f64)| errors.mean() < best.0.mean());
         if smaller {
-            best = Some(errors);
+            best = Some((errors, ridge));
         }
     }
     Ok(best.expect("there are ridges"))

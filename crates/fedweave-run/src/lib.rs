@@ -19,6 +19,7 @@ pub mod fit;
 pub mod graph;
 pub mod held_out;
 pub mod intervals;
+pub mod learnt_graph;
 mod model_file;
 pub mod monitor;
 mod network_file;

@@ -217,11 +217,11 @@ pub fn relax_with(
     let held_out = match (split, &chosen, local) {
         (Some(split), Some(chosen), _) => {
             let (validation, local) = (chosen.networked().clone(), chosen.local().clone());
-            Some(HeldOutErrors { split, validation, local, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
         }
         (Some(split), None, Some(local)) if judged => {
             let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, input)?;
-            Some(HeldOutErrors { split, validation, local, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
         }
         _ => None,
     };

@@ -32,6 +32,8 @@ pub const HOUSES: &str = "houses.csv.gz";
 /// The rows of the demo of the weather.
 pub const STATIONS: &str = "stations.csv.gz";
 
+/// The edges that were learnt, with the reasons for them.
+pub const EDGES: &str = "edges.csv";
 /// Tables, and their columns.
 pub const HISTORY: &str = "history.csv";
 pub(crate) const HISTORY_COLUMNS: [&str; 8] = [
@@ -72,7 +74,7 @@ pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candid
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 27] = [
+pub const FILES: [&str; 28] = [
     SUMMARY,
     CONFIG,
     ENCODING,
@@ -84,6 +86,7 @@ pub const FILES: [&str; 27] = [
     PAGE,
     HOUSES,
     STATIONS,
+    EDGES,
     HISTORY,
     COMPARE,
     ERRORS,

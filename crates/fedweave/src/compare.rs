@@ -48,6 +48,8 @@ pub struct Comparison<'a> {
     pub attributes: Option<&'a Matrix>,
     /// Also the rivals.
     pub rivals: bool,
+    /// Also the network with a way back: see [`keeps_local`].
+    pub fallback: bool,
     /// How accurately to solve.
     pub settings: Settings,
 }
@@ -57,7 +59,9 @@ pub struct Comparison<'a> {
 pub struct Judged {
     /// Errors on test rows, by node.
     pub test: Errors,
-    /// Mean error on validation rows.
+    /// Errors on validation rows, by node.
+    pub held_out: Errors,
+    /// Their mean.
     pub validation: f64,
     /// The chosen ridge.
     pub ridge: f64,
@@ -135,6 +139,7 @@ struct Parts {
 /// What a method chose for itself.
 struct Choice {
     error: f64,
+    errors: Errors,
     ridge: f64,
     lambda: Option<f64>,
     converged: bool,
@@ -158,13 +163,12 @@ impl Comparison<'_> {
         let global = |rows: &Dataset, ridge: f64| self.global(rows, ridge);
         let networked = |graph: &Graph| self.networked(graph, &parts, watch);
         let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
-        Ok(Outcome {
-            local: self.alone(&parts, local)?,
-            global: self.alone(&parts, global)?,
-            networked: networked?,
-            shuffled: shuffled?,
-            rivals: if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() },
-        })
+        let (local, networked) = (self.alone(&parts, local)?, networked?);
+        let mut rivals = if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() };
+        if self.fallback {
+            rivals.insert(0, fall_back(&local, &networked));
+        }
+        Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, rivals })
     }
 
     fn parts(&self, data: &Dataset, groups: Option<&[u32]>, split: &Split) -> Result<Parts> {
@@ -210,7 +214,7 @@ impl Comparison<'_> {
             let loss = LossSpec::Same(self.family);
             let errors = pooled_errors(&parts.train, &parts.folds, &loss, |train| models(train, ridge))?;
             let error = errors.mean().unwrap_or(f64::INFINITY);
-            Ok(Choice { error, ridge, lambda: None, converged: true })
+            Ok(Choice { error, errors, ridge, lambda: None, converged: true })
         });
         let choice = best(tried.collect::<Result<Vec<_>>>()?);
         let w = models(&parts.train, choice.ridge)?;
@@ -248,7 +252,8 @@ impl Comparison<'_> {
         let tuning = task.tune(&grid, self.lambdas.is_none(), self.rule)?.tuning;
         let chosen = tuning.best();
         let error = chosen.validation.mean().unwrap_or(f64::INFINITY);
-        Ok(Choice { error, ridge, lambda: Some(chosen.lambda), converged: chosen.converged })
+        let errors = chosen.validation.clone();
+        Ok(Choice { error, errors, ridge, lambda: Some(chosen.lambda), converged: chosen.converged })
     }
 
     fn judge(&self, parts: &Parts, mut w: Matrix, choice: Choice) -> Result<Judged> {
@@ -259,8 +264,8 @@ impl Comparison<'_> {
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
         }
-        let Choice { error: validation, ridge, lambda, converged } = choice;
-        Ok(Judged { test, validation, ridge, lambda, w, converged })
+        let Choice { error: validation, errors: held_out, ridge, lambda, converged } = choice;
+        Ok(Judged { test, held_out, validation, ridge, lambda, w, converged })
     }
 
     /// Those that know the loss; one that cannot be fitted is left out.
@@ -284,6 +289,22 @@ impl Comparison<'_> {
         };
         RIVALS.par_iter().filter_map(judged).collect()
     }
+}
+
+/// Nodes that should keep their local models: those whose held-out rows these predict better. Without held-out rows a node
+/// stays in the network.
+pub fn keeps_local(local: &Errors, networked: &Errors) -> Vec<bool> {
+    let pairs = local.by_node.iter().zip(&networked.by_node);
+    pairs.map(|(local, networked)| matches!((local, networked), (Some(l), Some(n)) if l < n)).collect()
+}
+
+/// The network, but for nodes that should keep their local models.
+fn fall_back(local: &Judged, networked: &Judged) -> Rival {
+    let keeps = keeps_local(&local.held_out, &networked.held_out);
+    let test = |i: usize| if keeps[i] { local.test.by_node[i] } else { networked.test.by_node[i] };
+    let (count, all) = (keeps.iter().filter(|keeps| **keeps).count(), keeps.len());
+    let chosen = format!("{count} of {all} nodes keep their local models");
+    Rival { name: "fallback", test: Errors { by_node: (0..all).map(test).collect() }, chosen }
 }
 
 /// The choice with the smallest error, the first of equals.

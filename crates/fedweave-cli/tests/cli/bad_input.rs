@@ -126,6 +126,31 @@ fn promises_of_privacy_that_cannot_be_kept() {
 }
 
 #[test]
+fn graphs_that_cannot_be_learnt() {
+    let learn = "fit nodes.csv --target y --lambda 1 --graph learn";
+    let with = |more: &str| -> &'static str { format!("{learn} {more}").leak() };
+    refuse(vec![
+        case("too many neighbours", with("--degree 9"), &["--degree 9", "nodes with rows, 4"]),
+        case("no neighbours", "graph learn nodes.csv --target y --nearest 0", &["--nearest 0", "at least 1"]),
+        case("more edges than pairs", with("--edges-max 7"), &["--edges-max 7", "pairs of nodes with rows, 6"]),
+        case("no share", "graph learn nodes.csv --target y --fdr 2", &["--fdr 2", "above 0 and below 1"]),
+        case("two budgets", with("--degree 2 --fdr 0.1"), &["--degree and --fdr", "one of"]),
+        case("unknown discrepancy", with("--discrepancy taste"), &["--discrepancy taste", "pooled-fit"]),
+        case("two discrepancies", "graph learn nodes.csv --target y --by gradient,kl", &["--by", "one discrepancy"]),
+        case("a graph as well", with("--edges edges.csv"), &["--graph learn", "leave out --edges"]),
+        case("budget alone", "FIT --degree 2", &["--degree", "--graph learn"]),
+        case("joint without degree", with("--discrepancy joint --nearest 2"), &["joint", "--degree", "--nearest"]),
+        case(
+            "learnt twice",
+            "fit nodes.csv --target y --coupling learnt --graph learn",
+            &["--coupling learnt", "--edges"],
+        ),
+        case("unknown graph", "FIT --graph guess", &["--graph guess", "learn"]),
+        case("nobody judged", "FIT --fallback", &["--fallback", "--validation"]),
+    ]);
+}
+
+#[test]
 fn questions_that_cannot_be_asked() {
     refuse(vec![
         case("unknown asker", "ASK --asker zed", &["--asker zed", "no such node", "there are 4", "`a`"]),

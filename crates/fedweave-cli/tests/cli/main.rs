@@ -8,6 +8,7 @@ mod federation;
 mod federation_models;
 mod first_steps;
 mod golden;
+mod graph_learn;
 mod intervals;
 mod membership;
 mod models;

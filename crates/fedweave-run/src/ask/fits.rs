@@ -143,7 +143,13 @@ pub fn ask_with<M: LocalModel + Clone + 'static>(
     let held_out = match (split, &apart) {
         (Some(split), Some(apart)) => {
             let errors = |models: &[M]| sites.errors(&apart.validation(&training), &askers, models);
-            Some(HeldOutErrors { split, validation: errors(&models)?, local: errors(&alone)?, global: None })
+            Some(HeldOutErrors {
+                split,
+                validation: errors(&models)?,
+                local: errors(&alone)?,
+                local_ridge: None,
+                global: None,
+            })
         }
         _ => None,
     };

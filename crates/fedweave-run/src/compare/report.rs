@@ -17,6 +17,7 @@ impl CompareResult {
             ..blank(&self.request.naming, || "Does the network help?".into())
         };
         page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());
+        page.notices.extend(self.graph_words().iter().map(|line| line.trim().to_owned()));
         self.put_into(&mut page);
         let node = |i: usize| report::Node {
             validation_error: self.node_error(self.leading(), i),

@@ -32,6 +32,7 @@ pub fn summary(compared: &CompareResult) -> Value {
     all.insert("error".into(), json!(compared.error_name()));
     let beaten = compared.has_control().then(|| compared.better_than_shuffled());
     all.insert("networked_beats_shuffled".into(), json!(beaten));
+    all.insert("learnt_graph".into(), json!(compared.evidence.as_ref().map(|evidence| evidence.summary())));
     all.insert("fit_commands".into(), json!(commands(compared)));
     all.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     Value::Object(all)
@@ -65,8 +66,10 @@ pub fn text(compared: &CompareResult) -> String {
         true => format!("the graph beats a shuffled one in {} of {splits}", compared.better_than_shuffled()),
         false => "no shuffled graph: with fewer than three nodes, or without edges, it would be the same one".into(),
     };
+    let graph = compared.graph_words().into_iter().map(|line| line + "\n");
+    let notes: String =
+        notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).chain(graph).collect();
     let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
-    let notes: String = notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).collect();
     format!(
         "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}{again}",
         compared.error_name(),

@@ -47,10 +47,12 @@ pub(super) fn strength(
         watch: &|record| observer.see(record),
     };
     let found = task.tune(&grid, fixed.is_none() && choice.grid.is_none(), choice.rule)?.tuning;
+    let (local, ridge) = local(request, loss, &rows, &folds[0])?;
     let held_out = HeldOutErrors {
         split: all_in_turn(&folds[0]),
         validation: found.best().validation.clone(),
-        local: local(request, loss, &rows, &folds[0])?,
+        local,
+        local_ridge: Some(ridge),
         global: global(request, loss, &rows, &folds[0])?,
     };
     let lambda = fixed.unwrap_or(found.best().lambda);
@@ -71,7 +73,7 @@ fn all_in_turn(folds: &Folds) -> Split {
     Split { part: (0..folds.rows()).map(part).collect() }
 }
 
-fn local(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Errors> {
+fn local(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<(Errors, f64)> {
     with_best_ridge(&request.model.options, |options| {
         pooled_errors(rows, folds, loss, |train| baseline::local(loss, train.clone(), options))
     })
@@ -85,5 +87,5 @@ fn global(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) 
             Ok(Matrix::from_rows(w.len(), w.repeat(train.nodes())))
         })
     };
-    with_best_ridge(&request.model.options, errors).map(Some)
+    with_best_ridge(&request.model.options, errors).map(|best| Some(best.0))
 }

@@ -23,18 +23,24 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
     let mut report = Report {
         what: what(fit),
         outcome: outcome(fit, train.mean()),
-        notices: notices(input).into_iter().chain(fit.learnt.iter().flat_map(|learnt| learnt.text())).collect(),
+        notices: notices(input)
+            .into_iter()
+            .chain(fit.learnt.iter().flat_map(|learnt| learnt.text()))
+            .chain(words(fit))
+            .collect(),
         history: history(fit),
         lambda_curve: lambda_curve(fit),
         calibration: fit.calibration.as_ref().map(panel).transpose()?,
         ..blank(&fit.request.naming, title)
     };
+    // Of the models that are there, wherever they come from.
+    let judged = fit.fallback.as_ref().map(|f| &f.errors).or(held.map(|h| &h.validation));
     let shaped = explain::shaped_by(fit);
     let node = |i: usize| report::Node {
         shaped_by: shaped.as_ref().map_or_else(Vec::new, |shaped| shaped[i].clone()),
         cluster: Some(fit.clusters.partition.part(i)),
         train_error: train.by_node[i],
-        validation_error: held.and_then(|h| h.validation.by_node[i]),
+        validation_error: judged.and_then(|errors| errors.by_node[i]),
         local_error: held.and_then(|h| h.local.by_node[i]),
         global_error: held.and_then(|h| h.global.as_ref()?.by_node[i]),
         parameters: fit.parameters.row(i).to_vec(),
@@ -45,6 +51,12 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
     let cluster = |(c, &size): (usize, &usize)| report::Cluster { size, model: models.row(c).to_vec() };
     report.clusters = sizes.iter().enumerate().map(cluster).collect();
     Ok(report)
+}
+
+/// Where the graph comes from, and who does without it.
+fn words(fit: &FitResult) -> impl Iterator<Item = String> + '_ {
+    let graph = fit.evidence.iter().flat_map(|evidence| evidence.text());
+    graph.chain(fit.fallback.iter().map(|fallback| fallback.text())).map(|line| line.trim().to_owned())
 }
 
 fn outcome(fit: &FitResult, train_error: Option<f64>) -> report::Outcome {

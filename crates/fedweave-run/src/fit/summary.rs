@@ -57,6 +57,11 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "version": env!("CARGO_PKG_VERSION"),
     });
     summary["guess_error"] = json!(fit.guess_errors()?.and_then(|errors| errors.mean()));
+    let hurt = held.map(|h| h.hurt());
+    summary["nodes_hurt"] = json!(hurt.map(|(hurt, _)| hurt));
+    summary["nodes_judged"] = json!(hurt.map(|(_, judged)| judged));
+    summary["learnt_graph"] = json!(fit.evidence.as_ref().map(|evidence| evidence.summary()));
+    summary["fallback"] = json!(fit.fallback.as_ref().map(|fallback| fallback.summary(&fit.input.names)));
     summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
     Ok(summary)
 }

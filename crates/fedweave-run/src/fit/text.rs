@@ -24,6 +24,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     let (loss, penalty, lambda) = (loss_name(&fit.loss), fit.problem.penalty().name(), number(fit.problem.lambda()));
     lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));
     lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
+    lines.extend(fit.evidence.iter().flat_map(|evidence| evidence.text()));
     lines.extend(fit.learnt.iter().flat_map(|learnt| learnt.text()));
     if let Some(protection) = &fit.protection {
         lines.extend(protection.text());
@@ -64,10 +65,15 @@ fn held_out(fit: &FitResult) -> Vec<String> {
     let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
     let alone = fit.request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
     let ours = if alone { fit.solution.choice.method.as_str() } else { "networked" };
-    vec![
+    let (hurt, judged) = held.hurt();
+    let share = 100.0 * hurt as f64 / judged.max(1) as f64;
+    let mut lines = vec![
         format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)),
-        format!("  split: {}", fit.request.held_out.describe()),
-    ]
+        format!("  worse than local-only: {hurt} of {} ({share:.0} %)", counted(judged, "node")),
+    ];
+    lines.extend(fit.fallback.as_ref().map(|fallback| fallback.text()));
+    lines.push(format!("  split: {}", fit.request.held_out.describe()));
+    lines
 }
 
 /// What a solver that exchanges messages sent.

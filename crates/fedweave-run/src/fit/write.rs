@@ -8,11 +8,12 @@ use fedweave_io::RunWriter;
 use super::{FitResult, report_of, summary};
 use crate::error::Result;
 use crate::intervals::Uncertainty;
+use crate::learnt_graph::EDGE_COLUMNS;
 use crate::network_file::NetworkFile;
 use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, NETWORK, TRAFFIC_COLUMNS, cell, write_report,
-    write_summary,
+    CHECKPOINT, CONFIG, EDGES, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, NETWORK, TRAFFIC_COLUMNS, cell,
+    write_report, write_summary,
 };
 
 /// Writes the run directory; returns where it is.
@@ -39,6 +40,9 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
             .iter()
             .map(|t| [Some(t.lambda), t.train.mean(), t.validation.mean(), t.validation.standard_error()].map(cell));
         writer.write_csv(LAMBDA.0, &LAMBDA.1, rows)?;
+    }
+    if let Some(evidence) = &fit.evidence {
+        writer.write_csv(EDGES, &EDGE_COLUMNS, evidence.edge_rows(names))?;
     }
     if let Some(calibration) = &fit.calibration {
         calibration.write(names, writer)?;

@@ -8,6 +8,7 @@ use fedweave_io::InputSpec;
 
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
+use super::graph::GraphChoice;
 use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -26,6 +27,10 @@ const TOLERANCE: f64 = 1e-5;
 pub struct CompareRequest {
     /// Losses and penalty; every method chooses its own ridge.
     pub model: ModelChoice,
+    /// How the graph of every split is learnt; `None`: it is given.
+    pub graph: Option<GraphChoice>,
+    /// Also the network with a way back to local models.
+    pub fallback: bool,
     /// The strength of the coupling.
     pub lambda: LambdaChoice,
     /// When to stop.
@@ -79,7 +84,16 @@ impl CompareRequest {
         );
         let mut solve = solver::read(reader)?;
         solve.tolerance = reader.number("tolerance").unwrap_or(TOLERANCE);
+        let graph = GraphChoice::read(reader, &model)?;
+        for flag in ["folds", "tune"] {
+            require!(
+                graph.is_none() || !reader.has(flag),
+                "--graph learn does not go with --{flag}: a graph is learnt from the training rows of a split, once"
+            );
+        }
         Ok(CompareRequest {
+            graph,
+            fallback: reader.flag("fallback"),
             lambda: LambdaChoice::read(reader)?,
             held_out: HeldOutChoice::read(reader, Why::Compare)?,
             folds: reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?,

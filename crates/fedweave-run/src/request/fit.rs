@@ -10,6 +10,7 @@ use fedweave_io::InputSpec;
 use super::coupling::{CouplingChoice, StructureChoice, read_form};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
+use super::graph::GraphChoice;
 use super::guesses::GuessChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
@@ -26,6 +27,8 @@ use crate::error::{Result, require};
 pub struct FitRequest {
     /// Losses and penalty.
     pub model: ModelChoice,
+    /// How the graph is learnt; `None`: it is given.
+    pub graph: Option<GraphChoice>,
     /// The strength of the coupling.
     pub lambda: LambdaChoice,
     /// Where the coupling comes from.
@@ -50,6 +53,8 @@ pub struct FitRequest {
     pub privacy: Option<PrivacyChoice>,
     /// Folds to choose and to judge by, instead of one share of the rows.
     pub folds: Option<FoldChoice>,
+    /// Nodes whose held-out rows speak for their local models keep these.
+    pub fallback: bool,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
     /// What users expect models to say.
@@ -117,17 +122,44 @@ impl FitRequest {
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
         let privacy = PrivacyChoice::read(reader)?;
+        let graph = GraphChoice::read(reader, &model)?;
+        let learnt = coupling == CouplingChoice::Learnt;
+        let in_the_way =
+            [(learnt, "--coupling learnt"), (folds.is_some(), "--folds"), (privacy.is_some(), "--dp-epsilon")];
+        for (there, flag) in in_the_way.into_iter().filter(|_| graph.is_some()) {
+            require!(
+                !there,
+                "--graph learn does not go with {flag}: write the graph first (fedweave graph learn ... --out edges.csv), \
+                 then give --edges edges.csv"
+            );
+        }
+        let held_out = match &folds {
+            Some(folds) => HeldOutChoice::in_turn(folds),
+            None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
+        };
+        let fallback = reader.flag("fallback");
+        let guesses = GuessChoice::read(reader)?;
+        let calibrate = calibration_folds(reader)?;
+        if fallback {
+            let judged = folds.is_some() || held_out.spec.is_some() && (lambda.fixed.is_none() || held_out.asked);
+            require!(judged, "--fallback judges every node on held-out rows: give --validation 0.2");
+            require!(privacy.is_none(), "--fallback does not go with --dp-epsilon: errors on rows tell about them");
+            require!(guesses.is_none(), "--fallback does not go with --guesses: local models know no guesses");
+            require!(
+                calibrate.is_none(),
+                "--fallback does not go with --calibrate: its models are chosen on the rows held out"
+            );
+        }
         Ok(FitRequest {
+            graph,
+            fallback,
             structure: StructureChoice::read(reader, coupling)?,
             form: read_form(reader, coupling)?,
-            held_out: match &folds {
-                Some(folds) => HeldOutChoice::in_turn(folds),
-                None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
-            },
+            held_out,
             folds,
             privacy,
-            calibrate: calibration_folds(reader)?,
-            guesses: GuessChoice::read(reader)?,
+            calibrate,
+            guesses,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

@@ -18,11 +18,13 @@ pub enum Job {
     Ask,
     /// A fit by a federation of processes.
     Up,
+    /// A graph from rows.
+    Learn,
 }
 
 impl Job {
     /// All of them.
-    pub const ALL: [Job; 5] = [Job::Fit, Job::Path, Job::Compare, Job::Ask, Job::Up];
+    pub const ALL: [Job; 6] = [Job::Fit, Job::Path, Job::Compare, Job::Ask, Job::Up, Job::Learn];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -32,6 +34,7 @@ impl Job {
             Job::Compare => "compare",
             Job::Ask => "ask",
             Job::Up => "up",
+            Job::Learn => "graph learn",
         }
     }
 
@@ -45,6 +48,9 @@ const PATH: u8 = Job::Path.bit();
 const COMPARE: u8 = Job::Compare.bit();
 const ASK: u8 = Job::Ask.bit();
 const UP: u8 = Job::Up.bit();
+const LEARN: u8 = Job::Learn.bit();
+/// Jobs that may be told to learn their graph, and the one that does nothing else.
+const LEARNING: u8 = FIT | COMPARE | LEARN;
 /// Jobs with a graph.
 const COUPLED: u8 = FIT | PATH | COMPARE | UP;
 const ALL: u8 = COUPLED | ASK;
@@ -163,31 +169,40 @@ const COMMON: [&str; 32] = [
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &[Key])] = &[
     ("", &[
-        key("nodes", Path, "NODES", ALL, "Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip"),
+        key("nodes", Path, "NODES", ALL | LEARN, "Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip"),
     ]),
     ("Data", &[
         key("edges", Path, "FILE", COUPLED, "Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)"),
         key("knn", Count, "K", COUPLED, "Instead of a file of edges: join every node with its K nearest, by the columns of --by"),
-        key("by", Texts, "COLUMNS", ALL, "Columns with the position of a node, for --knn and the map, e.g. lat,lon"),
+        key("by", Texts, "COLUMNS", ALL | LEARN, "Columns with the position of a node, for --knn and the map, e.g. lat,lon; graph learn: as --discrepancy"),
         key("metric", Text, "NAME", COUPLED, "Distance for --knn: great-circle (the default for lat,lon) or euclidean"),
         key("node-info", Path, "FILE", ALL, "Table with one row per node, e.g. with its position"),
-        key("node", Text, "COLUMN", ALL, "Column that names the node of a row [default: node]"),
-        key("target", Text, "COLUMN", ALL, "Column to predict"),
-        key("features", Texts, "COLUMNS", ALL, "Columns to predict from [default: all other numeric columns]"),
-        key("drop", Texts, "COLUMNS", ALL, "Columns to leave out"),
-        key("one-hot", Texts, "COLUMNS", ALL, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
-        key("weight", Text, "COLUMN", ALL, "Column with row weights"),
-        key("missing", Text, "RULE", ALL, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
+        key("node", Text, "COLUMN", ALL | LEARN, "Column that names the node of a row [default: node]"),
+        key("target", Text, "COLUMN", ALL | LEARN, "Column to predict"),
+        key("features", Texts, "COLUMNS", ALL | LEARN, "Columns to predict from [default: all other numeric columns]"),
+        key("drop", Texts, "COLUMNS", ALL | LEARN, "Columns to leave out"),
+        key("one-hot", Texts, "COLUMNS", ALL | LEARN, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
+        key("weight", Text, "COLUMN", ALL | LEARN, "Column with row weights"),
+        key("missing", Text, "RULE", ALL | LEARN, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
         key("standardize", Flag, "", ALL, "Scale features to mean 0 and deviation 1 over the training rows"),
         key("strict", Flag, "", COUPLED, "Make errors of: nodes without rows, nodes without edges, nodes with neither"),
     ]),
+    ("Graph from rows", &[
+        key("graph", Text, "RULE", FIT | COMPARE, "given: by --edges or --knn; learn: from the rows that are trained with [default: given]"),
+        key("discrepancy", Text, "NAME", LEARNING, "How different two nodes are: gradient, parameters, moments, histogram, wasserstein, components, wald, pooled-fit, kl, or joint (graph and models together) [default: pooled-fit; gradient where the loss is no likelihood]").with("--graph learn"),
+        key("degree", Count, "K", LEARNING, "Weights of every node add up to K, with the smallest total discrepancy [default: 4]").with("--graph learn"),
+        key("nearest", Count, "K", LEARNING, "Every node with the K least different").with("--graph learn"),
+        key("edges-max", Count, "N", LEARNING, "The N pairs with the smallest discrepancy").with("--graph learn"),
+        key("fdr", Number, "SHARE", LEARNING, "All pairs that share a model; at most this share of them wrongly, on average").with("--graph learn"),
+        key("edge-weights", Text, "RULE", LEARNING, "rule: as the budget says, 1 or 1/2; kernel: less for larger discrepancies [default: rule]").with("--graph learn"),
+    ]),
     ("Model", &[
-        key("loss", Text, "NAME", ALL, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
+        key("loss", Text, "NAME", ALL | LEARN, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
         key("loss-column", Text, "COLUMN", FIT | PATH, "Column that names the loss of each node, where nodes differ"),
-        key("huber-delta", Number, "NUMBER", ALL, "Threshold of the Huber loss [default: 1]"),
-        key("quantile", Number, "NUMBER", ALL, "Level of the quantile loss [default: 0.5]"),
+        key("huber-delta", Number, "NUMBER", ALL | LEARN, "Threshold of the Huber loss [default: 1]"),
+        key("quantile", Number, "NUMBER", ALL | LEARN, "Level of the quantile loss [default: 0.5]"),
         key("ridge", Numbers, "RIDGE", ALL, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
-        key("no-intercept", Flag, "", ALL, "No intercept"),
+        key("no-intercept", Flag, "", ALL | LEARN, "No intercept"),
         key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
         key("tune", Flag, "", FIT | COMPARE, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best; compare: also judges that"),
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
@@ -228,6 +243,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
         key("folds", Count, "K", FIT | COMPARE, "Hold out every row once, in K folds, instead of one share of them; then train with all rows [default of --tune: 5]"),
         key("repeats", Count, "N", FIT | COMPARE, "Deal rows out to folds so many times [default: 1]").with("--folds"),
+        key("fallback", Flag, "", FIT | COMPARE, "A node whose held-out rows are predicted better by its local model keeps that one; compare: also judges this"),
         key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
         key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
         key("calibrate", Count, "FOLDS", FIT, "Calibrate the intervals of `fedweave predict --interval` on rows left out of so many fits, e.g. 10 [default: on the rows held out to validate, if any]"),
@@ -236,7 +252,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
         key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling and boosted trees, each tuned on the same rows [default: all]"),
         key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
-        key("seed", Count, "N", ALL, "Seed of everything random [default: 0]"),
+        key("seed", Count, "N", ALL | LEARN, "Seed of everything random [default: 0]"),
     ]),
     ("Solver", &[
         key("solver", Text, "NAME", COUPLED, "auto, primal-dual, newton or newton-cg, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]"),
@@ -295,9 +311,9 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("explain", Number, "WEIGHT", FIT, "How much agreeing with the guesses counts beside the rows [default: 0.5]").with("--guesses"),
     ]),
     ("Output", &[
-        key("out", Path, "DIR", ALL, "Run directory to write: parameters, clusters, history, summary, config, report"),
+        key("out", Path, "DIR", ALL | LEARN, "Run directory to write: parameters, clusters, history, summary, config, report; graph learn: the file of edges"),
         key("overwrite", Flag, "", ALL, "Replace an existing run directory"),
-        key("json", Flag, "", ALL, "Print one JSON object instead of words"),
+        key("json", Flag, "", ALL | LEARN, "Print one JSON object instead of words"),
         key("verbose", Flag, "", ALL, "Say on stderr what the solver chose, and why"),
         key("title", Text, "TEXT", ALL, "Title of the report"),
         key("source", Text, "TEXT", ALL, "Where the data come from, for the report"),

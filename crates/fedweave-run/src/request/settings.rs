@@ -157,7 +157,7 @@ pub fn not_of_job(key: &Key, job: Job) -> String {
         Job::Compare => ", which has one loss for all nodes and trains every model anew",
         Job::Up => ", whose parts work together, with all rows",
         Job::Fit | Job::Path if ["train", "test"].contains(&key.name) => "; use --validation",
-        Job::Fit | Job::Path => "",
+        Job::Fit | Job::Path | Job::Learn => "",
     };
     format!("--{} belongs to {}, not to `fedweave {}`{why}", key.name, key.jobs(), job.name())
 }

@@ -80,6 +80,9 @@ impl ExplainRequest {
 }
 
 fn influence(fit: &FitResult) -> Result<Influence> {
+    if fit.fallback.as_ref().is_some_and(|fallback| fallback.count() > 0) {
+        refuse!("who shaped the models cannot be told: some nodes keep their local models (--fallback)");
+    }
     let options = match fit.learnt {
         Some(_) => LossOptions::default(),
         None => fit.request.model.options,

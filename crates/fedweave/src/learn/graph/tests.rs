@@ -106,6 +106,23 @@ fn every_measure_finds_planted_clusters_better_than_chance() {
     }
 }
 
+/// With as many edges as there are pairs in clusters, the pairs found are nearly those.
+#[test]
+fn planted_clusters_are_found_by_tests_of_pairs() {
+    for seed in 0..3 {
+        let network = planted(seed, 3, 5, 0.5);
+        let same = |i: usize, j: usize| network.cluster[i] == network.cluster[j];
+        let pairs = (0..60).map(|i| (i + 1..60).filter(|&j| same(i, j)).count()).sum();
+        for measure in [Measure::Wald, Measure::PooledFit] {
+            let found = learn_graph(&network.data, &options(measure, Rule::Edges(pairs))).unwrap();
+            assert_eq!(found.graph.edges(), pairs);
+            // Precision and recall are the same number here.
+            let f1 = inside(&found.graph, &network.cluster);
+            assert!(f1 >= 0.95, "{} seed {seed}: {f1}", measure.name());
+        }
+    }
+}
+
 #[test]
 fn wrong_edges_stay_below_the_share_asked_for() {
     let (mut wrong, mut kept) = (0.0, 0);

@@ -1,0 +1,169 @@
+//! Who should learn with whom: a graph learnt from rows, with the reasons for its edges.
+
+use fedweave::graph::Graph;
+use fedweave::graph::partition::Partition;
+use fedweave::learn::graph::{LearntGraph, Proof};
+use fedweave_io::{Input, csv_line};
+use serde_json::{Value, json};
+
+use crate::checks::with_place;
+use crate::error::Result;
+use crate::request::LearnRequest;
+use crate::request::graph::GraphChoice;
+use crate::request::model::ModelChoice;
+use crate::wording::{counted, notices, number};
+
+/// A graph that was learnt, and how.
+pub struct Evidence {
+    /// What was asked for.
+    pub choice: GraphChoice,
+    /// What was found.
+    pub learnt: LearntGraph,
+}
+
+/// The result of `fedweave graph learn`.
+pub struct LearnResult {
+    /// What was asked for.
+    pub request: LearnRequest,
+    /// The rows, and the graph on their nodes.
+    pub input: Input,
+    /// The reasons for its edges.
+    pub evidence: Evidence,
+}
+
+/// Learns a graph from all rows.
+pub fn learn(request: LearnRequest, input: Input) -> Result<LearnResult> {
+    let evidence = Evidence::find(request.graph, &request.model, &input, None)?;
+    let input = input.with_graph(evidence.learnt.graph.clone());
+    Ok(LearnResult { request, input, evidence })
+}
+
+impl LearnResult {
+    /// The one JSON object.
+    pub fn summary(&self) -> Value {
+        let mut all = self.evidence.summary();
+        all["nodes"] = json!(self.input.names.len());
+        all["version"] = json!(env!("CARGO_PKG_VERSION"));
+        all
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        let notes = notices(&self.input).into_iter().map(|notice| format!("note: {notice}"));
+        let nodes = counted(self.input.names.len(), "node");
+        let rows = counted(self.input.data.len(), "row");
+        let head =
+            format!("{nodes}, {rows}; all rows were used: to judge a graph, use `fedweave compare --graph learn`");
+        notes.chain([head]).chain(self.evidence.text()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The edges as a table, which `--edges` reads.
+    pub fn edges_csv(&self) -> String {
+        self.evidence.edges_csv(&self.input.names)
+    }
+}
+
+/// Columns of the table of edges: what `--edges` needs, then the reasons.
+pub(crate) const EDGE_COLUMNS: [&str; 5] = ["source", "target", "weight", "discrepancy", "probability"];
+
+impl Evidence {
+    /// Learns the graph from the rows that `mask` names, or from all.
+    pub(crate) fn find(
+        choice: GraphChoice,
+        model: &ModelChoice,
+        input: &Input,
+        mask: Option<&[bool]>,
+    ) -> Result<Evidence> {
+        let loss = model.loss(input)?;
+        // Wrong labels have a place in the file that should be said.
+        loss.build(input.data.clone(), &model.options).map_err(|error| with_place(error, input))?;
+        let rows = mask.map(|mask| input.data.select(mask));
+        let learnt = choice.learn(rows.as_ref().unwrap_or(&input.data), &loss, model.intercept())?;
+        Ok(Evidence { choice, learnt })
+    }
+
+    fn graph(&self) -> &Graph {
+        &self.learnt.graph
+    }
+
+    /// One line per edge, under [`EDGE_COLUMNS`]. A probability is known where pairs were tested.
+    pub(crate) fn edge_rows<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = [String; 5]> + 'a {
+        (0..self.graph().edges()).map(move |e| {
+            let (i, j) = self.graph().nodes_of(e);
+            let probability = self.learnt.probability.as_ref().map_or(String::new(), |p| p[e].to_string());
+            let (weight, discrepancy) = (self.graph().weight(e).to_string(), self.learnt.discrepancy[e].to_string());
+            [names[i].clone(), names[j].clone(), weight, discrepancy, probability]
+        })
+    }
+
+    fn edges_csv(&self, names: &[String]) -> String {
+        let head = csv_line(EDGE_COLUMNS);
+        std::iter::once(head).chain(self.edge_rows(names).map(csv_line)).collect()
+    }
+
+    /// As JSON.
+    pub fn summary(&self) -> Value {
+        let LearntGraph { graph, proof, mixture, sent, .. } = &self.learnt;
+        let (value, bound, all_pairs) = match *proof {
+            Proof::None => (None, None, None),
+            Proof::All { value, bound } => (Some(value), Some(bound), Some(true)),
+            Proof::Candidates { value, bound, .. } => (Some(value), Some(bound), Some(false)),
+        };
+        json!({
+            "discrepancy": self.choice.name(), "budget": self.choice.budget(),
+            "edges": graph.edges(), "components": Partition::components(graph).len(),
+            "total_discrepancy": value, "lower_bound": bound, "all_pairs": all_pairs,
+            "share_of_same_pairs": mixture.map(|m| m.share), "expected_wrong": mixture.map(|m| m.expected_wrong),
+            "bytes_sent_by_node": sent.bytes, "sent": sent.how, "reveals": sent.reveals,
+        })
+    }
+
+    /// In a few lines.
+    pub fn text(&self) -> Vec<String> {
+        let graph = self.graph();
+        let pieces = Partition::components(graph).len();
+        let mut lines = vec![format!(
+            "graph learnt from rows by {} ({}): {}, {}",
+            self.choice.name(),
+            self.choice.budget(),
+            counted(graph.edges(), "edge"),
+            counted(pieces, "component")
+        )];
+        lines.extend(self.proof());
+        if pieces > 1 {
+            // Erdos and Renyi: below this mean degree a random graph has nodes without edges.
+            let enough = (graph.nodes() as f64).ln().ceil();
+            lines.push(format!("  components learn apart; a random graph of this size holds together from a degree of about {enough} on"));
+        }
+        let sent = &self.learnt.sent;
+        lines.push(format!(
+            "  in a federation a node sends {} bytes ({}), which reveal: {}",
+            sent.bytes, sent.how, sent.reveals
+        ));
+        lines
+    }
+
+    fn proof(&self) -> Option<String> {
+        if let Some(mixture) = self.learnt.mixture {
+            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            return Some(format!(
+                "  {} of all pairs share a model; of the edges {} are expected to be wrong",
+                percent(mixture.share),
+                percent(mixture.expected_wrong)
+            ));
+        }
+        match self.learnt.proof {
+            Proof::None => None,
+            Proof::All { value, bound } => Some(format!(
+                "  total discrepancy {}; no graph within the budget has less than {}",
+                number(value),
+                number(bound)
+            )),
+            Proof::Candidates { value, bound, pairs } => Some(format!(
+                "  total discrepancy {}; no graph within the budget on the {pairs} pairs that were compared has less than {}",
+                number(value),
+                number(bound)
+            )),
+        }
+    }
+}
