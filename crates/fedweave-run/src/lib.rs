@@ -21,7 +21,7 @@ pub mod held_out;
 pub mod intervals;
 mod model_file;
 pub mod monitor;
-mod network_file;
+pub mod network_file;
 pub mod path;
 pub mod predictor;
 pub mod preview;
