@@ -28,6 +28,7 @@ class Joining:
     _known: dict[str, int] | None
     _network_text: str | None
     nodes_: np.ndarray
+    positions_: Any
     graph: Any
 
     def join(self, X: Any, nodes: Any = None, *, rows: Any = None, edges: Any = None, positions: Any = None) -> Any:
@@ -91,7 +92,7 @@ class Joining:
         rule = self.graph if positions is None else replace(self.graph, by=positions)
         here = of_row >= 0
         at = positions_of(rule, fresh.names, of_row[here], {name: column[here] for name, column in columns.items()}).values
-        width = getattr(self, "positions_").values.shape[1]
+        width = self.positions_.values.shape[1]
         if at.shape[1] != width:
             raise GraphError(f"join: positions have {at.shape[1]} coordinates, those of the known nodes {width}")
         for i in np.flatnonzero(~np.isfinite(at).all(axis=1))[:1]:
