@@ -16,6 +16,7 @@ from . import _engine
 from ._checks import level_of, number, threads_of, warn
 from ._fitted import groups_of, keep_edges, members, place_of_nodes, show
 from ._frames import take_apart
+from ._join import Joining
 from ._network import Network, network, no_features, one_node, place_rows
 from ._nodes import name_of
 from ._path import LambdaPath
@@ -26,7 +27,7 @@ from ._task import Rows, Task, feature_names
 from .errors import EdgeConflictError, FedweaveError, NoMinimiserError, ParameterError, UnknownNodeError
 
 
-class Networked(Reported, BaseEstimator):
+class Networked(Joining, Reported, BaseEstimator):
     """A model at every node of a graph; fitted without `nodes`, one model."""
 
     LOSSES: tuple[str, ...] = ()
@@ -124,7 +125,7 @@ class Networked(Reported, BaseEstimator):
     def _keep(self, out: dict[str, Any], task: Task, net: Network, single: bool) -> None:
         blocks, p, order = self._blocks(), self.n_features_in_, net.order
         self._w = np.ascontiguousarray(out["w"][order])
-        self._doubts, self._order = str(out["intervals"]), order
+        self._doubts, self._order, self._network_text = str(out["intervals"]), order, out.get("network")
         w = self._w.reshape(len(order), blocks, -1)
         self._coef = np.ascontiguousarray(w[:, :, :p])
         self._intercept = np.ascontiguousarray(w[:, :, p]) if task.rows.intercept else np.zeros((len(order), blocks))

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from . import _engine
 from ._base import Networked
@@ -44,8 +44,24 @@ class _Classification(ClassifierMixin, Networked):
         if len(self.classes_) > 2 and not LossKind(self.loss).has_probabilities:
             message = f"y has {len(self.classes_)} classes; the {self.loss} loss is for two classes: use loss='logistic'"
             raise LabelError(message, loss=self.loss)
-        # The engine wants -1 and +1 of two classes, 0, 1, 2, ... of several.
-        return x, codes.astype(np.float64) if self._kind().scores_classes else 2.0 * codes - 1.0
+        return x, self._targets(codes)
+
+    def _targets(self, codes: np.ndarray) -> np.ndarray:
+        """The engine wants -1 and +1 of two classes, 0, 1, 2, ... of several."""
+        return codes.astype(np.float64) if self._kind().scores_classes else 2.0 * codes - 1.0
+
+    def _loss_name(self) -> str:
+        return self._kind().name
+
+    def _coded(self, y: Any, rows: int) -> np.ndarray:
+        """Labels of more rows, as the engine has them."""
+        y = np.asarray(y)
+        check_consistent_length(np.empty(rows), y)
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        strange = np.flatnonzero(self.classes_[codes] != y)
+        if len(strange):
+            raise LabelError(f"row {strange[0]} has the class {y[strange[0]]!r}, which the models do not know", loss=self.loss)
+        return self._targets(codes)
 
     def _check_weight(self, target: np.ndarray | None, weight: np.ndarray | None) -> None:
         if weight is not None and target is not None and len(np.unique(target[weight > 0])) < 2:
@@ -90,13 +106,15 @@ class _Classification(ClassifierMixin, Networked):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any, nodes: Any = None, interval: float | None = None) -> Any:
+    def predict(self, X: Any, nodes: Any = None, interval: float | None = None, new: str | None = None) -> Any:
         """Predicts the class of each row with the model of its node.
 
         With `interval=0.9` also which classes belong to a set that holds the class of a row with this probability:
         `(predictions, sets)`, with a column of `sets` for each of `classes_`. As for `GTVRegressor`, rows that models had not seen
-        are needed.
+        are needed. With `new="join"` also rows of nodes that were not there at the fit: see `join`.
         """
+        if new is not None:
+            return self._join_asked(X, nodes, new, interval).predict(X, nodes=nodes)
         scores, index = self._scores(X, nodes)
         said = self.classes_[self._kind().classes(scores)]
         if interval is None:

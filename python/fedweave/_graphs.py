@@ -69,6 +69,9 @@ class Positions:
     columns: list[str]
     values: np.ndarray
     geographic: bool
+    # With how many nearest every node is joined, and whether distances are on the globe.
+    k: int | None = None
+    globe: bool = False
 
 
 def edges_of(graph: Any) -> Edges:
@@ -209,6 +212,7 @@ def nearest(rule: knn, positions: Positions, nodes: Named) -> Edges:
         lowered = [column.lower() for column in positions.columns]
         if lowered[0] in LONGITUDE:
             values = np.ascontiguousarray(values[:, ::-1])
+    positions.k, positions.globe = int(rule.k), globe
     found = _engine.nearest(values, int(rule.k), globe)
     return Edges(nodes, found["heads"], found["tails"], found["edge_weights"])
 

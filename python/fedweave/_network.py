@@ -81,7 +81,7 @@ def network(graph: Any, nodes: Any, rows: int, columns: Mapping[str, np.ndarray]
     node_of_row = np.fromiter(map(index.__getitem__, mine.names), dtype=np.int64, count=len(mine.names))[codes]
     net = Network(names, ids, order, node_of_row, *(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0))
     if edges is None:
-        net.positions = _positions(graph, names, node_of_row, columns)
+        net.positions = positions_of(graph, names, node_of_row, columns)
         edges = nearest(graph, net.positions, net.by_name)
     (net.heads, net.tails), net.weights = _ends(edges, index), edges.weights
     return net
@@ -169,7 +169,8 @@ def _places(rule: knn) -> Named:
     return Named([plain(node) for node in ids], [name_of(node) for node in ids])
 
 
-def _positions(rule: knn, names: list[str], node_of_row: np.ndarray, columns: Mapping[str, np.ndarray]) -> Positions:
+def positions_of(rule: knn, names: list[str], node_of_row: np.ndarray, columns: Mapping[str, np.ndarray]) -> Positions:
+    """Where nodes are, by what `knn` says."""
     if rule.by is None:
         raise GraphError("knn: where are the nodes? give by=['lat', 'lon'], a mapping or a DataFrame")
     if rule.columns:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ._base import Networked
 from ._cross import CrossValidated
@@ -26,6 +26,15 @@ class _Regression(RegressorMixin, Networked):
         x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         return x, np.ascontiguousarray(y, dtype=np.float64)
 
+    def _loss_name(self) -> str:
+        return str(self.loss)
+
+    def _coded(self, y: Any, rows: int) -> np.ndarray:
+        """Labels of more rows, as the engine has them."""
+        target = np.ascontiguousarray(check_array(y, ensure_2d=False, dtype=np.float64))
+        check_consistent_length(np.empty(rows), target)
+        return target
+
     def _put_models(self, net: Network, single: bool) -> None:
         coef, intercept = self._coef[:, 0], self._intercept[:, 0]
         if single:
@@ -41,13 +50,16 @@ class _Regression(RegressorMixin, Networked):
         """
         return self._fit(X, y, sample_weight, nodes, groups)
 
-    def predict(self, X: Any, nodes: Any = None, interval: float | None = None) -> Any:
+    def predict(self, X: Any, nodes: Any = None, interval: float | None = None, new: str | None = None) -> Any:
         """Predicts each row with the model of its node.
 
         With `interval=0.9` also the lower and upper ends of an interval that holds the label of a row with this probability:
         `(predictions, lower, upper)`. It is calibrated on rows that models had not seen: those held out to choose `lam`, or folds if
         `options={"calibrate": 10}`; with `options={"coupling": "learnt"}` models know themselves how well they are known.
+        With `new="join"` also rows of nodes that were not there at the fit: see `join`.
         """
+        if new is not None:
+            return self._join_asked(X, nodes, new, interval).predict(X, nodes=nodes)
         scores, index = self._scores(X, nodes)
         said = self._responses(scores, index)
         return said if interval is None else (said, *self._ends(said, X, nodes, interval))

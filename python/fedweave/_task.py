@@ -62,6 +62,20 @@ class Task:
 
 
 @dataclass
+class Newcomers:
+    """Nodes that join a network, in the order of their names: read in `join.rs`. Edges are (new, known, weight)."""
+
+    network: str
+    loss: str
+    classes: int
+    w: np.ndarray
+    names: list[str]
+    rows: Rows
+    at: np.ndarray | None
+    edges: list[tuple[int, int, float]] | None
+
+
+@dataclass
 class RelaxTask:
     """Models of any class, coupled by predictions. `models` has a text or an adapter per node, `public` rows for all or for each."""
 

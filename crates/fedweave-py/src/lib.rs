@@ -13,6 +13,7 @@ mod errors;
 mod fit;
 mod graphs;
 mod intervals;
+mod join;
 mod local;
 mod losses;
 mod models;
@@ -45,6 +46,8 @@ mod engine {
     use super::graphs::{learn_graph, nearest, node_means, read_edges};
     #[pymodule_export]
     use super::intervals::Intervals;
+    #[pymodule_export]
+    use super::join::join;
     #[pymodule_export]
     use super::local::LocalLoss;
     #[pymodule_export]

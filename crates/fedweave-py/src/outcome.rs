@@ -6,9 +6,13 @@ use fedweave::tune::{Errors, Tuning};
 use fedweave::{Graph, Matrix};
 use fedweave_run::fit::FitResult;
 use fedweave_run::intervals::Doubts;
+use fedweave_run::network_file::NetworkFile;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::errors::of_job;
+use crate::fit::json;
 
 /// A matrix as an array.
 pub fn table<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -40,6 +44,8 @@ pub fn put_fit(out: &Bound<'_, PyDict>, fit: &FitResult) -> PyResult<()> {
     out.set_item("lam", fit.problem.lambda())?;
     out.set_item("seconds", fit.seconds)?;
     out.set_item("intervals", Doubts::of_fit(fit).to_json())?;
+    let network = NetworkFile::of(fit).map_err(|error| of_job(py, &error, &[]))?;
+    out.set_item("network", network.as_ref().map(json))?;
     out.set_item("labels", labels(py, &clusters.partition, fit.input.names.len()))?;
     out.set_item("cluster_models", table(py, &clusters.models)?)?;
     out.set_item("fused", PyArray1::from_slice(py, &clusters.fused))?;

@@ -3,7 +3,7 @@
 use fedweave::loss::LossSpec;
 use fedweave::penalty::Penalty;
 use fedweave::{Matrix, Problem};
-use fedweave_io::{Coordinates, Encoding, Feature, Input, NodeColumn, TargetKind, TimeColumn, TimeScale};
+use fedweave_io::{Coordinates, Encoding, Feature, Input, Metric, NodeColumn, TargetKind, TimeColumn, TimeScale};
 use fedweave_run::request::{FitRequest, Settings};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -48,6 +48,10 @@ struct Positions<'py> {
     columns: Vec<String>,
     values: PyReadonlyArray2<'py, f64>,
     geographic: bool,
+    /// With how many nearest every node is joined.
+    k: Option<usize>,
+    /// By distances on the globe.
+    globe: bool,
 }
 
 impl Task<'_> {
@@ -87,6 +91,8 @@ impl Task<'_> {
             let groups = groups.as_array();
             origin.iter().map(|&row| groups[row]).collect()
         });
+        let metric = |globe: bool| if globe { Metric::GreatCircle } else { Metric::Euclidean };
+        input.nearest = self.positions.as_ref().and_then(|at| at.k.map(|k| (k, metric(at.globe))));
         input.times = times.map(|times| origin.iter().map(|&row| times[row]).collect());
         let column = |values: &Vec<_>| NodeColumn { name: LOSS_COLUMN.into(), values: values.clone() };
         input.per_node.extend(self.losses.as_ref().map(column));

@@ -22,7 +22,7 @@ pub mod intervals;
 pub mod learnt_graph;
 mod model_file;
 pub mod monitor;
-mod network_file;
+pub mod network_file;
 pub mod path;
 pub mod predictor;
 pub mod preview;

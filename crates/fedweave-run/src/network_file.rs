@@ -110,12 +110,15 @@ impl NetworkFile {
         let penalties = self.terms.iter().map(|term| term.penalty.build(dim)).collect::<Result<Vec<_>>>()?;
         let model = |node: usize| {
             let mut sum = vec![0.0; dim];
+            // The sum does not depend on the order in which edges were given.
+            let mut ends = near[node].clone();
+            ends.sort_by_key(|end| end.0);
             for (term, penalty) in self.terms.iter().zip(&penalties) {
                 let hub = term.hub.as_ref();
                 let graph = term.lambda * (1.0 - hub.map_or(0.0, |hub| hub.share));
                 let edge = |&(j, weight): &(usize, f64)| Anchor { weight: graph * weight, model: known.row(j) };
                 let common = |hub: &'_ Hub| term.lambda * hub.share;
-                let anchors: Vec<Anchor> = near[node]
+                let anchors: Vec<Anchor> = ends
                     .iter()
                     .map(edge)
                     .chain(hub.map(|hub| Anchor { weight: common(hub), model: &hub.model }))
