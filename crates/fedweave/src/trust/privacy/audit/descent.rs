@@ -63,7 +63,7 @@ mod tests {
             let multiplier = noise((claimed, 1e-5), 1.0, rounds as u64).unwrap();
             let audit = |multiplier: f64, rounds: usize| {
                 let mut rng = stream(7, Purpose::Canaries, 9);
-                let scores = DescentCanaries { multiplier, rounds }.scores(60_000, &mut rng).unwrap();
+                let scores = DescentCanaries { multiplier, rounds }.scores(200_000, &mut rng).unwrap();
                 lower_bound(&[scores], 1e-5, 0.01).gaussian
             };
             let honest = audit(multiplier, rounds);
