@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
-use fedweave::random::{Purpose, stream};
-use rand::TryRng;
+use fedweave::random::{Purpose, stream, stream_at};
 use rand::rngs::SysRng;
-use rand_chacha::ChaCha8Rng;
+use rand::{SeedableRng, TryRng};
+use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 
 /// Bytes fetched at a time.
 const BUFFER: usize = 4096;
@@ -21,6 +21,8 @@ pub enum Noise {
     },
     /// A seed: protects nothing.
     Seed(Box<ChaCha8Rng>),
+    /// A key that nobody else has: the same noise for the same key.
+    Keyed(Box<ChaCha20Rng>),
 }
 
 impl Noise {
@@ -29,6 +31,19 @@ impl Noise {
         match seed {
             Some(seed) => Noise::Seed(Box::new(stream(seed, Purpose::Noise, 0))),
             None => Noise::System { buffer: Box::new([0; BUFFER]), used: BUFFER },
+        }
+    }
+
+    /// What a key of 256 bits gives.
+    pub fn keyed(key: [u8; 32]) -> Noise {
+        Noise::Keyed(Box::new(ChaCha20Rng::from_seed(key)))
+    }
+
+    /// Noise for a node at a point, never the same at two points.
+    pub fn at(seed: Option<u64>, node: usize, point: &[f64]) -> Noise {
+        match seed {
+            Some(seed) => Noise::Seed(Box::new(stream_at(seed, Purpose::Noise, node, point))),
+            None => Noise::new(None),
         }
     }
 
@@ -48,6 +63,7 @@ impl TryRng for Noise {
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         let (buffer, used) = match self {
             Noise::Seed(rng) => return rng.try_next_u64(),
+            Noise::Keyed(rng) => return rng.try_next_u64(),
             Noise::System { buffer, used } => (buffer, used),
         };
         if *used == BUFFER {

@@ -50,6 +50,11 @@ impl PrivacySection {
                 "one [low, high] for every feature is needed",
             ));
         }
+        let weighted = |node: usize| plan.data.weights(node).iter().any(|weight| *weight != 1.0);
+        if (0..plan.data.nodes()).any(weighted) {
+            let needs = "does not go with [privacy]: the noise is made for rows that count the same; leave it out";
+            return Err(out_of_range("model.weight", "a column of row weights", needs));
+        }
         self.known(plan).map_err(invalid)?;
         Ok(())
     }

@@ -167,6 +167,11 @@ pub(super) fn fit(request: FitRequest, mut input: Input, observer: &dyn Observer
         request.rounds.is_none(),
         "--dp-epsilon goes with solvers that see all rows: leave out --solver and --rounds"
     );
+    let weighted = |node: usize| input.data.weights(node).iter().any(|weight| *weight != 1.0);
+    require!(
+        !(0..input.data.nodes()).any(weighted),
+        "--dp-epsilon: the noise is made for rows that count the same; leave out the weights of rows"
+    );
     let loss = request.model.loss(&input)?;
     check(&request.model, &input, &loss)?;
     let LossSpec::Same(family) = loss else { refuse!("--dp-epsilon: all nodes must have the same loss") };

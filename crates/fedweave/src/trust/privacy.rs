@@ -9,5 +9,6 @@ pub mod audit;
 pub mod features;
 pub mod mechanisms;
 pub mod probe;
+pub mod rounds;
 pub mod sensitivity;
 pub mod statistics;

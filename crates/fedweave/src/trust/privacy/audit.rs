@@ -8,9 +8,11 @@
 
 mod binomial;
 mod canary;
+mod descent;
 
 pub use binomial::upper_bound;
 pub use canary::{Canaries, Flaw, Scores};
+pub use descent::DescentCanaries;
 
 use super::accountant::gaussian;
 
