@@ -17,6 +17,8 @@ mod local;
 mod losses;
 mod models;
 mod outcome;
+#[cfg(feature = "federation")]
+mod part;
 mod path;
 mod relax;
 mod rounds;
@@ -42,7 +44,7 @@ mod engine {
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
-    use super::graphs::{nearest, node_means, read_edges};
+    use super::graphs::{cut, nearest, node_means, read_edges};
     #[pymodule_export]
     use super::intervals::Intervals;
     #[pymodule_export]
@@ -51,6 +53,9 @@ mod engine {
     use super::losses::{LossKind, scores};
     #[pymodule_export]
     use super::models::Model;
+    #[cfg(feature = "federation")]
+    #[pymodule_export]
+    use super::part::Part;
     #[pymodule_export]
     use super::path::path;
     #[pymodule_export]
