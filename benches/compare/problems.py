@@ -12,6 +12,7 @@ logit_*  the same with logistic labels and a small ridge
 cc_*     convex clustering: blobs, a 10-nearest-neighbour graph, Gaussian weights
 chain_*  a chain of ten segments
 tableI   two blocks of a stochastic block model, more features than rows
+loss_*   every loss with every penalty on three kinds of graph (every_loss.py)
 """
 import json
 import sys
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
+
+from every_loss import all_problems
 
 
 @dataclass
@@ -136,7 +139,7 @@ PROBLEMS = {
     "cc_n1000000_d7": lambda: many_blobs(15, 1000000, 7),
     "chain_n2000_d5": lambda: segments(11, 2000, 5),
     "tableI": lambda: two_blocks(0),
-}
+} | all_problems(Instance, nearest_edges)
 
 
 def write(made, folder):

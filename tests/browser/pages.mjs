@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const executable = process.env.CHROMIUM || '/usr/bin/chromium';
 const library = await import('playwright-core').catch(() => null);
 export const missing = !existsSync(executable) ? `no browser at ${executable}` : library ? '' : 'playwright-core is not installed';
@@ -30,9 +30,11 @@ function makeSamples() {
   return made;
 }
 
+export const launch = () => library.chromium.launch({ executablePath: executable, args: flags });
+
 export async function open() {
   folder = folder || makeSamples();
-  browser = await library.chromium.launch({ executablePath: executable, args: flags });
+  browser = await launch();
 }
 
 export async function close() {

@@ -72,6 +72,8 @@ struct About {
 struct LossParams {
     ridge: Option<f64>,
     huber_delta: Option<f64>,
+    quantile: Option<f64>,
+    classes: Option<usize>,
 }
 
 /// Reads a problem, or makes it.
@@ -96,7 +98,11 @@ fn load(folder: &Path) -> Result<(Problem, About)> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let about: About = serde_json::from_str(&text).with_context(|| format!("{}: not a problem", path.display()))?;
     let parameters = &about.loss_params;
-    let family = Family::named(&about.loss, parameters.huber_delta.unwrap_or(1.0), 0.5);
+    let family = Family::named(&about.loss, parameters.huber_delta.unwrap_or(1.0), parameters.quantile.unwrap_or(0.5));
+    let family = family.map(|family| match (family, parameters.classes) {
+        (Family::Multinomial { .. }, Some(classes)) => Family::Multinomial { classes },
+        (other, _) => other,
+    });
     let family = family.with_context(|| format!("{}: unknown loss {}", path.display(), about.loss))?;
     let penalty = named(&about.penalty);
     let penalty = penalty.with_context(|| format!("{}: unknown penalty {}", path.display(), about.penalty))?;

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use fedweave_io::read_json;
 use fedweave_report::{Report, render};
 use fedweave_run::graph::{GraphFacts, edges_csv, nearest};
-use fedweave_run::predictor::Predictor;
+use fedweave_run::predictor::{NewNodes, Predictor};
 use fedweave_run::run_dir::{PAGE, REPORT};
 
 use crate::{Exit, say};
@@ -26,6 +26,18 @@ pub struct PredictArgs {
     /// Leave out rows of nodes, and with categories, that the models do not know
     #[arg(long)]
     skip_unknown: bool,
+    /// Also rows of nodes that were not there at the fit: each is joined to its neighbours, whose models stay as they are
+    #[arg(long)]
+    new_nodes: bool,
+    /// Rows with labels of new nodes, which they are fitted to
+    #[arg(long, value_name = "FILE", requires = "new_nodes")]
+    new_rows: Option<PathBuf>,
+    /// Edges between new nodes and known ones [default: the nearest ones, where the fit used --knn]
+    #[arg(long, value_name = "FILE", requires = "new_nodes")]
+    new_edges: Option<PathBuf>,
+    /// Table with one row per node with the positions of new ones [default: columns of the rows]
+    #[arg(long, value_name = "FILE", requires = "new_nodes")]
+    node_info: Option<PathBuf>,
     /// Also the interval (of classes: the set) that holds the label of a row with this probability, e.g. 0.9
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     interval: Option<f64>,
@@ -51,6 +63,13 @@ pub fn predict(args: &PredictArgs) -> Result<Exit> {
     let predictor = match &args.observed {
         Some(rows) => predictor.with_observed(rows)?,
         None => predictor,
+    };
+    let mut predictor = match args.new_nodes {
+        true => {
+            let (rows, edges, info) = (args.new_rows.clone(), args.new_edges.clone(), args.node_info.clone());
+            predictor.with_new_nodes(&args.run, NewNodes { rows, edges, info })?
+        }
+        false => predictor,
     };
     let predictions = predictor.predict_file(&args.rows)?;
     let text = predictions.to_csv();

@@ -5,6 +5,7 @@ mod audit_log;
 #[cfg(feature = "federation")]
 mod certs;
 mod demo;
+mod explain;
 mod files;
 mod generate;
 mod help;
@@ -22,6 +23,8 @@ mod reproduce;
 mod simulate;
 #[cfg(feature = "federation")]
 mod status;
+#[cfg(feature = "studio")]
+mod studio;
 #[cfg(feature = "federation")]
 mod up;
 
@@ -31,6 +34,7 @@ use std::sync::OnceLock;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use fedweave_run::request::again::quoted;
 use job_args::{JobArgs, belongs_elsewhere};
 
 /// A personal model for every node of a network of datasets.
@@ -72,12 +76,19 @@ enum Command {
     /// Facts about a graph, or a nearest-neighbour graph from a table
     #[command(subcommand)]
     Graph(files::GraphCommand),
+    /// Whose rows shaped the models of a run, and what shapes single predictions
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(explain::ExplainArgs),
     /// What noise costs, attempts to break it, and features that hide something
     #[command(subcommand, after_help = privacy::EXAMPLES)]
     Privacy(privacy::PrivacyCommand),
     /// Tables and figures of the papers, next to what was printed
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "studio")]
+    /// A page in the browser: open a table, choose, fit, move lambda, compare, export
+    #[command(after_help = studio::EXAMPLES)]
+    Studio(studio::StudioArgs),
     #[cfg(feature = "federation")]
     /// A whole federation of processes on this machine, or the files for one on several
     #[command(after_help = up::EXAMPLES)]
@@ -162,8 +173,11 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Monitor(args) => monitor::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(&command),
+        Command::Explain(args) => explain::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Studio(args) => studio::run(&args),
         #[cfg(feature = "federation")]
         Command::Up(args) => up::run(&args.settings()?),
         #[cfg(feature = "federation")]
@@ -221,11 +235,6 @@ enum Exit {
 
 /// The command line that started this program, quoted for a shell.
 fn command() -> String {
-    let plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "-_./,:=%+@".contains(c));
-    let quote = |word: &String| match plain(word) && !word.is_empty() {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    let words: Vec<String> = WORDS.get().into_iter().flatten().map(quote).collect();
+    let words: Vec<String> = WORDS.get().into_iter().flatten().map(|word| quoted(word)).collect();
     format!("fedweave {}", words.join(" "))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use fedweave_run::privacy::audit::AuditRequest;
-use fedweave_run::privacy::epsilon::EpsilonRequest;
+use fedweave_run::privacy::epsilon::{EpsilonRequest, Shape};
 use fedweave_run::privacy::features::FeaturesRequest;
 use fedweave_run::privacy::leak::LeakRequest;
 #[cfg(feature = "federation")]
@@ -18,6 +18,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   fedweave privacy epsilon --sigma 3.7306 --delta 1e-5
   fedweave privacy epsilon --sigma 1.1 --rate 0.01 --rounds 1000 --delta 1e-5 --json
+  fedweave privacy epsilon --noise laplace --sigma 20 --rounds 100 --delta 1e-6
   fedweave privacy features nodes.csv --private lat,lon --target y --out z.csv
   fedweave privacy leak run --table stations.csv --attribute lat
   fedweave privacy audit --epsilon 1 --delta 1e-5";
@@ -47,7 +48,10 @@ pub enum PrivacyCommand {
 
 #[derive(Args)]
 pub struct EpsilonArgs {
-    /// Deviation of the noise, in multiples of the sensitivity
+    /// Shape of the noise: gaussian or laplace (releases of one number)
+    #[arg(long, default_value = "gaussian", value_name = "SHAPE")]
+    noise: String,
+    /// Deviation (laplace: scale) of the noise, in multiples of the sensitivity
     #[arg(long)]
     sigma: f64,
     /// Probability that a row takes part in a release; 1: all rows do
@@ -147,8 +151,8 @@ pub fn run(command: &PrivacyCommand) -> Result<Exit> {
 }
 
 fn epsilon(args: &EpsilonArgs) -> Result<Exit> {
-    let EpsilonArgs { sigma, rate, rounds, delta, json } = *args;
-    let result = EpsilonRequest { sigma, rate, rounds, delta }.run()?;
+    let EpsilonArgs { ref noise, sigma, rate, rounds, delta, json } = *args;
+    let result = EpsilonRequest { noise: Shape::named(noise)?, sigma, rate, rounds, delta }.run()?;
     say(&if json { result.summary().to_string() } else { result.text() })?;
     Ok(Exit::Done)
 }

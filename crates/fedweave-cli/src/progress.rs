@@ -136,27 +136,16 @@ impl Observer for Terminal {
 
 impl StageBar {
     fn see(&mut self, record: &Record) -> Watch {
-        let scale = record.objective.abs().max(1.0);
-        let error = record.certified_gap.map_or(record.kkt.residual(), |gap| gap / scale);
+        let error = Stage::error_of(record);
         let first = *self.first.get_or_insert(error);
-        let (before, total) = self.stage.piece.unwrap_or((0, 1));
-        let share = (before as f64 + self.share_done(record, first, error)) / total as f64;
-        self.bar.set_position((STEPS as f64 * share) as u64);
+        let elapsed = self.started.elapsed().as_secs_f64();
+        self.bar.set_position((STEPS as f64 * self.stage.share_done(record, first, elapsed)) as u64);
         let (iteration, objective) = (record.iteration, record.objective);
         self.bar.set_message(format!("iteration {iteration}, objective {objective:.6}, error {error:.1e}"));
-        match self.stage.seconds_max.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit) {
+        match self.stage.seconds_max.is_some_and(|limit| elapsed >= limit) {
             true => Watch::Stop(Status::TimeLimit),
             false => Watch::Continue,
         }
-    }
-
-    /// The error falls about geometrically, so its logarithm tells how far we are; the limits may come first.
-    fn share_done(&self, record: &Record, first: f64, error: f64) -> f64 {
-        let by_error = (first / error).ln() / (first / self.stage.tolerance).ln().max(1e-9);
-        let by_count = record.iteration as f64 / self.stage.iterations_max.max(1) as f64;
-        let limit = self.stage.seconds_max;
-        let by_time = limit.map_or(0.0, |limit| self.started.elapsed().as_secs_f64() / limit.max(1e-9));
-        by_error.max(by_count).max(by_time).clamp(0.0, 1.0)
     }
 }
 

@@ -53,6 +53,12 @@ impl EdgeList {
         &self.ids
     }
 
+    /// Both ends and the weight of every edge.
+    pub fn triples(&self) -> impl Iterator<Item = (&str, &str, f64)> {
+        let id = |code: u32| self.ids[code as usize].as_str();
+        self.edges.iter().map(move |edge| (id(edge.source), id(edge.target), edge.weight))
+    }
+
     /// How the file was read, where that is not plain.
     pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
         self.notes.iter().map(|note| format!("{}: {note}", self.path.display()))

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use fedweave::{Dataset, Graph};
 
-pub use attributes::{Coordinates, NodeColumn};
+pub use attributes::{Coordinates, NodeColumn, load_positions, perhaps_geographic};
 pub use encoding::{Encoding, Feature};
 pub use rows::{Rows, Skipped, Unlabelled, load_known_rows, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
@@ -48,6 +48,8 @@ pub struct Input {
     pub times: Option<Vec<f64>>,
     /// Where the nodes stand.
     pub coordinates: Option<Coordinates>,
+    /// Every node is joined with so many nearest, by this distance.
+    pub nearest: Option<(usize, Metric)>,
     /// The class labels, sorted; a label of `data` is a position in this list.
     pub classes: Vec<String>,
     /// Further columns that are constant inside a node.
@@ -97,6 +99,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
         attributes::Sources { spec, table: &table, node_of_row: &node_of_row, info: info.as_ref(), nodes: &nodes };
     let coordinates = from.coordinates()?;
     let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
+    let nearest = spec.knn.zip(coordinates.as_ref()).map(|(k, at)| (k, neighbours::metric(spec, at)));
     let per_node = from.per_node()?;
     let notices = Notices {
         rows_dropped: kept.dropped,
@@ -117,6 +120,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
         graph,
         data,
         coordinates,
+        nearest,
         per_node,
         encoding,
         notices,
@@ -139,6 +143,7 @@ impl Input {
             groups: None,
             times: None,
             classes: encoding.classes.clone(),
+            nearest: None,
             per_node: Vec::new(),
             notices: isolated(&names, &graph, &data),
             source: Place::file(Path::new("X")),

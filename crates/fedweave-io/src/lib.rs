@@ -38,7 +38,8 @@ pub use fault::{Example, Fault};
 pub use idx::Idx;
 pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, Skipped,
-    TargetKind, TimeColumn, TimeScale, Unlabelled, load, load_known_rows, load_rows, load_unlabelled,
+    TargetKind, TimeColumn, TimeScale, Unlabelled, load, load_known_rows, load_positions, load_rows, load_unlabelled,
+    perhaps_geographic,
 };
 pub use noise::Noise;
 pub use run::{

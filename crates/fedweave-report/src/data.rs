@@ -26,6 +26,7 @@ struct Data<'a> {
     global: Vec<Option<f64>>,
     gain: Vec<Option<f64>>,
     parameters: Vec<Vec<f64>>,
+    shaped: Vec<Vec<(&'a str, f64)>>,
     features: Vec<String>,
     colours: &'a [usize],
     /// Ends one after the other.
@@ -60,6 +61,7 @@ pub(crate) fn embed(
         global: column(|node| node.global_error),
         gain: column(Node::gain),
         parameters: parameters(report),
+        shaped: shaped(report),
         features: (0..report.what.dim).map(|k| report.parameter_name(k)).collect(),
         colours,
         edges: edges(report),
@@ -70,11 +72,23 @@ pub(crate) fn embed(
     Ok(escape(&serde_json::to_string(&data)?))
 }
 
-fn parameters(report: &Report) -> Vec<Vec<f64>> {
+pub(crate) fn parameters(report: &Report) -> Vec<Vec<f64>> {
     if report.nodes.len() * report.what.dim > PARAMETERS_MAX {
         return Vec::new();
     }
     report.nodes.iter().map(|node| node.parameters.iter().map(|w| rounded(*w)).collect()).collect()
+}
+
+/// Who shaped each model; nothing where nobody worked it out.
+fn shaped(report: &Report) -> Vec<Vec<(&str, f64)>> {
+    if report.nodes.iter().all(|node| node.shaped_by.is_empty()) {
+        return Vec::new();
+    }
+    report
+        .nodes
+        .iter()
+        .map(|node| node.shaped_by.iter().map(|(name, share)| (name.as_str(), rounded(*share))).collect())
+        .collect()
 }
 
 fn edges(report: &Report) -> Vec<usize> {
@@ -85,7 +99,7 @@ fn edges(report: &Report) -> Vec<usize> {
 }
 
 /// Six significant digits: more than a page shows, half the bytes.
-fn rounded(x: f64) -> f64 {
+pub(crate) fn rounded(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
 }
 

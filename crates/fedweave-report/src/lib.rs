@@ -24,6 +24,7 @@ mod error;
 mod figure;
 mod frame;
 mod layout;
+pub mod live;
 mod network;
 mod number;
 mod page;
@@ -46,5 +47,5 @@ pub use report::{
 /// Writes the report as one HTML page.
 pub fn render(report: &Report) -> Result<String, ReportError> {
     check::check(report)?;
-    page::render(report)
+    page::render(report, page::Extent::Whole)
 }

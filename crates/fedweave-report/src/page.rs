@@ -14,14 +14,43 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 
-const TEMPLATE: &str = concat!(
-    include_str!("template/charts.html"),
-    include_str!("template/path.html"),
-    include_str!("template/report.html")
-);
-const STYLE: &str = concat!(include_str!("template/style.css"), include_str!("template/path.css"));
-const SCRIPT: &str =
+const PARTS: [(&str, &str); 6] = [
+    ("head", include_str!("template/head.html")),
+    ("top", include_str!("template/top.html")),
+    ("network", include_str!("template/network.html")),
+    ("sections", include_str!("template/sections.html")),
+    ("data", include_str!("template/data.html")),
+    ("foot", include_str!("template/foot.html")),
+];
+const MACROS: &str = concat!(include_str!("template/charts.html"), include_str!("template/path.html"));
+/// The style of a page.
+pub(crate) const STYLE: &str = concat!(include_str!("template/style.css"), include_str!("template/path.css"));
+/// What moves on a page.
+pub(crate) const SCRIPT: &str =
     concat!(include_str!("template/report.js"), include_str!("template/path.js"), include_str!("template/tree.js"));
+
+/// How much of a page is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A page of its own.
+    Whole,
+    /// What stands between style and script, for a page that has these.
+    Body,
+    /// The picture of the network alone, for the same.
+    Network,
+}
+
+impl Extent {
+    fn template(self) -> String {
+        let parts: &[&str] = match self {
+            Extent::Whole => &["head", "top", "network", "sections", "data", "foot"],
+            Extent::Body => &["top", "network", "sections", "data"],
+            Extent::Network => &["network", "data"],
+        };
+        let text = |name: &&str| PARTS.iter().find(|(part, _)| part == name).map_or("", |(_, text)| *text);
+        MACROS.to_owned() + &parts.iter().map(text).collect::<String>()
+    }
+}
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -67,12 +96,13 @@ struct Mode {
 }
 
 /// Fills the template.
-pub(crate) fn render(report: &Report) -> Result<String, ReportError> {
+pub(crate) fn render(report: &Report, extent: Extent) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_filter("count", |n: usize| count(n));
-    environment.add_template("report.html", TEMPLATE)?;
+    let template = extent.template();
+    environment.add_template("report.html", &template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page(report)?))?)
 }
 

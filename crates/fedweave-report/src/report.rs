@@ -181,6 +181,8 @@ pub struct Node {
     /// Its model `w_i`; empty if it is not to be shown.
     #[serde(deserialize_with = "nans_if_null")]
     pub parameters: Vec<f64>,
+    /// Whose rows shaped its model most, with their shares, largest first; empty if nobody worked it out.
+    pub shaped_by: Vec<(String, f64)>,
 }
 
 /// One edge of the network.

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use fedweave::Dataset;
 use fedweave::cluster::{Clusters, clusters};
-use fedweave::loss::{Loss, LossSpec};
+use fedweave::loss::{Loss, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::problem::Problem;
 use fedweave::robustness::{Unbounded, worst_liar};
@@ -93,6 +93,13 @@ impl FitResult {
         Ok(self.errors.get_or_init(|| errors))
     }
 
+    /// How far models are from what their users guessed (book, 8.11), if anybody guessed.
+    pub fn guess_errors(&self) -> Result<Option<Errors>> {
+        let Some(guesses) = self.request.guesses.as_ref().and_then(|guesses| guesses.rows()) else { return Ok(None) };
+        let loss = self.loss.build(guesses.clone(), &LossOptions::default())?;
+        Ok(Some(Errors::of(&*loss, &self.parameters)))
+    }
+
     /// Share of training rows a classifier gets right.
     pub fn accuracy(&self) -> Option<f64> {
         accuracy(&self.loss, &self.training.rows, &self.parameters)
@@ -149,6 +156,9 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
 fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer) -> Result<FitResult> {
     let loss = request.model.loss(&input)?;
     let mut checked = check(&request.model, &input, &loss)?;
+    if let Some(guesses) = &mut request.guesses {
+        guesses.load(&input)?;
+    }
     // Before lambda is known: any positive one couples the same nodes.
     let first = request.lambda.fixed.unwrap_or(1.0);
     let data = input.data.clone();
@@ -288,15 +298,7 @@ pub fn finish(
     solved: Solved,
 ) -> FitResult {
     let Solved { solution, traffic, seconds } = solved;
-    let parameters = training.restore(&loss, &solution.w);
-    let found = clusters(&problem, &parameters, &solution.u);
-    let (parameters, hub, clusters) = match problem.nodes() > input.names.len() {
-        true => {
-            let (parameters, hub, clusters) = hub::set_apart(&found, problem.graph(), &input.graph, &parameters);
-            (parameters, Some(hub), clusters)
-        }
-        false => (parameters, None, found),
-    };
+    let Shape { parameters, hub, clusters } = Shape::of(&input, &loss, &problem, &training, &solution);
     FitResult {
         request,
         input,
@@ -318,6 +320,31 @@ pub fn finish(
     }
 }
 
+/// What a solution looks like in the units of the input.
+pub(crate) struct Shape {
+    pub parameters: Matrix,
+    pub hub: Option<Vec<f64>>,
+    pub clusters: Clusters,
+}
+
+impl Shape {
+    pub fn of(
+        input: &Input,
+        loss: &LossSpec,
+        problem: &Problem,
+        training: &TrainingRows,
+        solution: &Solution,
+    ) -> Shape {
+        let parameters = training.restore(loss, &solution.w);
+        let clusters = clusters(problem, &parameters, &solution.u);
+        if problem.nodes() == input.names.len() {
+            return Shape { parameters, hub: None, clusters };
+        }
+        let (parameters, hub, clusters) = hub::set_apart(&clusters, problem.graph(), &input.graph, &parameters);
+        Shape { parameters, hub: Some(hub), clusters }
+    }
+}
+
 /// The problem of a request on rows whose loss was built already.
 pub(crate) fn build_on(
     request: &FitRequest,
@@ -327,18 +354,22 @@ pub(crate) fn build_on(
     built: Box<dyn Loss>,
     lambda: f64,
 ) -> Result<Problem> {
-    match request.hub {
-        Some(_) => build(request, input, loss, rows.scaled.clone(), lambda),
-        None => Ok(Problem::build(input.graph.clone(), built, request.model.penalty(input)?, lambda)?),
+    match request.hub.is_some() || request.guesses.is_some() {
+        true => build(request, input, loss, rows.scaled.clone(), lambda),
+        false => Ok(Problem::build(input.graph.clone(), built, request.model.penalty(input)?, lambda)?),
     }
 }
 
 /// The problem of a request on some rows.
 pub fn build(request: &FitRequest, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
     let model = &request.model;
+    let (data, options) = match &request.guesses {
+        Some(guesses) => guesses.join(data, &model.options)?,
+        None => (data, model.options),
+    };
     let (graph, data) = match request.hub {
         Some(share) => (input.graph.with_hub(share)?, data.with_hub()),
         None => (input.graph.clone(), data),
     };
-    Ok(Problem::build(graph, hub::loss(loss, request.hub).build(data, &model.options)?, model.penalty(input)?, lambda)?)
+    Ok(Problem::build(graph, hub::loss(loss, request.hub).build(data, &options)?, model.penalty(input)?, lambda)?)
 }

@@ -40,7 +40,8 @@ impl Doubts {
     /// Of models in memory.
     pub fn of_fit(fit: &FitResult) -> Doubts {
         let family = score_of(&fit.loss).map(|(family, _)| family);
-        let known = fit.learnt.as_ref().map(|learnt| Uncertainty::of(learnt, &fit.input.names));
+        let known = fit.learnt.as_ref().filter(|learnt| learnt.is_quadratic());
+        let known = known.map(|learnt| Uncertainty::of(learnt, &fit.input.names));
         Doubts { nodes: fit.input.names.len(), family, known, calibration: fit.calibration.clone() }
     }
 

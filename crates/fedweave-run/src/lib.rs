@@ -7,6 +7,7 @@
 //! Every face of the program (the command line, Python, a federation, a page in the browser) calls these; none has statistics of
 //! its own. There is no terminal, no clock and no socket here: an [`Observer`] has them.
 
+pub mod again;
 pub mod ask;
 pub mod blend_file;
 pub mod calibration;
@@ -20,13 +21,18 @@ pub mod held_out;
 pub mod intervals;
 mod model_file;
 pub mod monitor;
+mod network_file;
 pub mod path;
 pub mod predictor;
+pub mod preview;
 pub mod privacy;
+pub mod pull;
 pub mod relax;
 pub mod request;
 pub mod run_dir;
+pub mod slide;
 pub mod training;
+pub mod trust;
 pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;

@@ -1,6 +1,7 @@
 //! From the models of a run to predictions: how rows are read, and what scores mean.
 
 mod cells;
+mod new_nodes;
 mod scores;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,9 @@ use crate::intervals::{Doubts, Intervals};
 use crate::model_file::predict;
 use crate::run_dir::{BLEND, ENCODING};
 use crate::wording::loss_name;
+
+pub use new_nodes::NewNodes;
+use new_nodes::Newcomers;
 
 /// What `encoding.json` says where nodes have different losses.
 const MIXED: &str = "mixed";
@@ -65,6 +69,7 @@ pub struct Predictor {
     doubts: Doubts,
     interval: Option<Intervals>,
     skips: bool,
+    newcomers: Option<Newcomers>,
     shown: String,
 }
 
@@ -121,7 +126,7 @@ impl Predictor {
             Models::AnyClass(_) | Models::Blend(..) => None,
         };
         let doubts = Doubts::read(run, &models.names().collect::<Vec<_>>(), linear)?;
-        Ok(Predictor { scores, models, doubts, interval: None, skips: false, shown })
+        Ok(Predictor { scores, models, doubts, interval: None, skips: false, newcomers: None, shown })
     }
 
     /// Adds intervals (of classes: sets) that hold the label of a new row with this probability, if the run knows how far its
@@ -161,8 +166,13 @@ impl Predictor {
     }
 
     /// Predicts the rows of a file.
-    pub fn predict_file(&self, path: &Path) -> Result<Predictions> {
+    pub fn predict_file(&mut self, path: &Path) -> Result<Predictions> {
         let (rows, mut notes) = self.rows_to_predict(path)?;
+        notes.extend(self.welcome(&rows, path)?);
+        self.predict_rows(path, rows, notes)
+    }
+
+    fn predict_rows(&self, path: &Path, rows: LoadedRows, mut notes: Vec<String>) -> Result<Predictions> {
         let places = self.places(&rows, path)?;
         let line = |r: usize| {
             let row = NewRow::of(&rows, &places, r);
@@ -201,7 +211,7 @@ impl Predictor {
         let place = |(r, name): (usize, &String)| {
             of.get(name.as_str()).copied().ok_or_else(|| {
                 let (place, line) = (path.display(), rows.lines[r]);
-                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first, or leave out such rows with --skip-unknown", self.shown))
+                Error::Request(format!("{place}:{line}: node `{name}` is not in {}; fit it first, join it with --new-nodes, or leave out such rows with --skip-unknown", self.shown))
             })
         };
         rows.node.iter().enumerate().map(place).collect()

@@ -1,11 +1,13 @@
 //! One typed, checked request for every job. After it is made nobody looks at what was said again, but to write it down.
 
+pub mod again;
 pub mod ask;
 pub mod compare;
 pub mod coupling;
 pub mod data;
 pub mod fit;
 pub mod folds;
+pub mod guesses;
 pub mod held_out;
 pub mod keys;
 pub mod lambda;

@@ -15,6 +15,8 @@ pub const SUMMARY: &str = "summary.json";
 pub const CONFIG: &str = "config.toml";
 /// How to read rows, and what scores mean.
 pub const ENCODING: &str = "encoding.json";
+/// What a node that comes later needs to join.
+pub const NETWORK: &str = "network.json";
 /// Models of any class, as plain data.
 pub const MODELS: &str = "models.json";
 /// Predictors that won a race, as plain data.
@@ -70,10 +72,11 @@ pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candid
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 26] = [
+pub const FILES: [&str; 27] = [
     SUMMARY,
     CONFIG,
     ENCODING,
+    NETWORK,
     MODELS,
     BLEND,
     CHECKPOINT,

@@ -1,6 +1,7 @@
 //! The rows trained with, in the units of the input and in those of the solver.
 
 use fedweave::Dataset;
+use fedweave::learn::coupling::Whitening;
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::scaling::Scaling;
@@ -17,6 +18,8 @@ pub struct TrainingRows {
     pub scaled: Dataset,
     /// Between the two.
     pub scaling: Option<Scaling>,
+    /// After scaling: parameters in which a learnt metric is the Euclidean one.
+    pub whitening: Option<Whitening>,
 }
 
 impl TrainingRows {
@@ -24,22 +27,32 @@ impl TrainingRows {
     pub fn new(model: &ModelChoice, rows: Dataset) -> Self {
         let scaling = model.standardize.then(|| Scaling::of(&rows, model.intercept()));
         let scaled = scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(&rows));
-        TrainingRows { rows, scaled, scaling }
+        TrainingRows { rows, scaled, scaling, whitening: None }
     }
 
     /// Other rows in the units of the solver.
     pub fn scale(&self, rows: &Dataset) -> Dataset {
-        self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows))
+        let scaled = self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows));
+        match &self.whitening {
+            Some(whitening) => whitening.apply(&scaled),
+            None => scaled,
+        }
     }
 
     /// Scales the rows as told.
     pub fn scaled_by(rows: Dataset, scaling: Scaling) -> Self {
-        TrainingRows { scaled: scaling.apply(&rows), rows, scaling: Some(scaling) }
+        TrainingRows { scaled: scaling.apply(&rows), rows, scaling: Some(scaling), whitening: None }
+    }
+
+    /// The rows in parameters in which a learnt metric is the Euclidean one.
+    pub fn whitened(self, whitening: Whitening) -> Self {
+        TrainingRows { scaled: whitening.apply(&self.scaled), whitening: Some(whitening), ..self }
     }
 
     /// The solver's models in the units of the input.
     pub fn restore(&self, loss: &LossSpec, w: &Matrix) -> Matrix {
         let mut parameters = w.clone();
+        self.whitening.iter().for_each(|whitening| whitening.restore(&mut parameters));
         match (&self.scaling, loss) {
             (Some(s), LossSpec::Same(Family::Point)) => s.restore_points(&mut parameters),
             (Some(s), _) => s.restore(&mut parameters),

@@ -100,7 +100,7 @@ impl FederatedFit {
             let nothing = input.data.select(&vec![false; input.data.len()]);
             input.data = nothing.clone();
             let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
-            given = (problem, TrainingRows { rows: nothing.clone(), scaled: nothing, scaling: None });
+            given = (problem, TrainingRows { rows: nothing.clone(), scaled: nothing, scaling: None, whitening: None });
         }
         Ok(FederatedFit { network, request, input, loss, given: Some(given), protection })
     }

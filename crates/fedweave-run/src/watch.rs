@@ -22,6 +22,21 @@ impl Stage {
     pub fn new(what: impl Into<String>, tolerance: f64) -> Self {
         Stage { what: what.into(), tolerance, iterations_max: usize::MAX, seconds_max: None, piece: None }
     }
+
+    /// How far a solver is from the optimum: the gap relative to the objective, or the residual where there is none.
+    pub fn error_of(record: &Record) -> f64 {
+        record.certified_gap.map_or(record.kkt.residual(), |gap| gap / record.objective.abs().max(1.0))
+    }
+
+    /// The share of all pieces that is done. The error falls about geometrically from the `first` one, so its logarithm tells how far
+    /// a solver is; limits of iterations and of seconds may come first.
+    pub fn share_done(&self, record: &Record, first: f64, seconds: f64) -> f64 {
+        let by_error = (first / Stage::error_of(record)).ln() / (first / self.tolerance).ln().max(1e-9);
+        let by_count = record.iteration as f64 / self.iterations_max.max(1) as f64;
+        let by_time = self.seconds_max.map_or(0.0, |limit| seconds / limit.max(1e-9));
+        let (before, total) = self.piece.unwrap_or((0, 1));
+        (before as f64 + by_error.max(by_count).max(by_time).clamp(0.0, 1.0)) / total as f64
+    }
 }
 
 /// Watches a job. Solves that run side by side call it from several threads.

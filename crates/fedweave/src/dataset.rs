@@ -145,6 +145,13 @@ impl Dataset {
         mapped
     }
 
+    /// The dataset with the features of every row replaced by as many others.
+    pub fn map_rows(&self, f: impl Fn(&[f64]) -> Vec<f64>) -> Dataset {
+        let mut mapped = self.clone();
+        Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()).for_each(|x| x.copy_from_slice(&f(x)));
+        mapped
+    }
+
     /// The dataset with `by(row)` added to the labels.
     pub fn shift_labels(mut self, by: impl Fn(usize) -> f64) -> Dataset {
         Arc::make_mut(&mut self.y).iter_mut().enumerate().for_each(|(row, y)| *y += by(row));

@@ -2,7 +2,9 @@
 
 pub mod conformal;
 pub mod coupling;
+pub mod discrepancy;
 pub mod drift;
+pub mod graph;
 pub mod race;
 pub mod shocks;
 pub mod trunk;

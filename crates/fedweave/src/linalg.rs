@@ -2,6 +2,7 @@
 //! regularised least squares through whichever of `X'X` and `XX'` is smaller; and one for all nodes together: Cholesky
 //! factors of sparse matrices with the pattern of a graph.
 
+pub mod block_system;
 pub mod cholesky;
 pub mod jacobi;
 pub mod normal;

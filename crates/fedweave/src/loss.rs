@@ -7,6 +7,7 @@ mod absolute;
 mod family;
 mod huber;
 mod kinked;
+mod kinks;
 mod link;
 mod logistic;
 mod mixed;
@@ -30,6 +31,7 @@ pub use absolute::absolute;
 pub use family::{Family, LossOptions, LossSpec, NodeWeight};
 pub use huber::Huber;
 pub use kinked::Kinked;
+pub use kinks::{Kink, Kinks};
 pub use link::{Link, Prediction};
 pub use logistic::Logistic;
 pub use mixed::Mixed;
@@ -199,6 +201,10 @@ pub trait Loss: Send + Sync {
     }
     /// For losses with kinks: the same made smooth, for Newton's method.
     fn softening(&self) -> Option<&dyn Softening> {
+        None
+    }
+    /// For losses with kinks: what an interior-point method sees of them.
+    fn kinks(&self) -> Option<&dyn Kinks> {
         None
     }
     /// False for losses with kinks, and where no Hessian is known.

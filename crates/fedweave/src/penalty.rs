@@ -21,6 +21,17 @@ pub use norm2::Norm2;
 pub use quadratic::Quadratic;
 pub use squared::SquaredNorm;
 
+/// The domain of `(weight phi)*` where it is one of these, for interior-point methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DualDomain {
+    /// Flows of Euclidean norm at most `weight`; the conjugate is zero there.
+    Ball,
+    /// Flows with entries of at most `weight`; the conjugate is zero there.
+    Cube,
+    /// All flows: the penalty is `weight |t|^2`.
+    Everything,
+}
+
 /// A convex penalty with `phi(0) = 0 <= phi(t) = phi(-t)`. The edge index is there because [`Quadratic`] differs per edge.
 ///
 /// ```
@@ -71,6 +82,11 @@ pub trait Penalty: Send + Sync {
     fn conjugate(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
     /// How far `u` is outside the domain of the conjugate, relative to the size of that domain; 0 inside.
     fn excess(&self, edge: usize, weight: f64, u: &[f64]) -> f64;
+
+    /// The domain of the conjugate, if it is a simple one.
+    fn dual_domain(&self) -> Option<DualDomain> {
+        None
+    }
 
     /// The dual norm of `u`, if `phi` is a norm: `(weight phi)*(u)` is finite exactly where this is at most `weight`.
     fn dual_norm(&self, _edge: usize, _u: &[f64]) -> Option<f64> {

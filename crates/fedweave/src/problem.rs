@@ -172,7 +172,7 @@ impl Problem {
     }
 
     /// Flows outside the domain of the conjugate are of no use: they are projected onto it.
-    pub(crate) fn project_flows(&self, u: &mut Matrix) {
+    pub fn project_flows(&self, u: &mut Matrix) {
         let mut work = vec![0.0; 8 * self.dim()];
         for e in 0..u.rows() {
             if self.penalty.excess(e, self.weights[e], u.row(e)) > 0.0 {

@@ -41,6 +41,9 @@ pub enum Purpose {
     ShockOrder,
     Noise,
     Canaries,
+    Directions,
+    Pairs,
+    Centres,
 }
 
 /// Stream `index` (usually a node) of a purpose.

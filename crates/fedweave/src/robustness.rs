@@ -74,6 +74,13 @@ pub fn worst_liar(problem: &Problem) -> Result<(usize, f64), Unbounded> {
     Ok(worst)
 }
 
+/// The most that one of the first `nodes` nodes pulls with at all its neighbours together; `None` if there is no limit.
+pub fn pull_max(problem: &Problem, nodes: usize) -> Option<f64> {
+    let reach = reach(problem).ok()?;
+    let degree = (0..nodes).map(|i| problem.graph().weighted_degree(i)).fold(0.0, f64::max);
+    Some(problem.lambda() * reach * degree)
+}
+
 /// The most that a neighbour pulls with on an edge of weight 1.
 fn reach(problem: &Problem) -> Result<f64, Unbounded> {
     problem.penalty().pull_max(problem.dim()).ok_or(Unbounded::Penalty)

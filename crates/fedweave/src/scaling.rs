@@ -100,6 +100,18 @@ impl Scaling {
         }
     }
 
+    /// Models for the original features as models for scaled ones: [`restore`](Scaling::restore) backwards.
+    pub fn convert(&self, w: &mut Matrix) {
+        let d = self.scale.len();
+        for block in w.as_mut_slice().chunks_exact_mut(d) {
+            if self.intercept {
+                let shift: f64 = block.iter().zip(&self.mean).map(|(w, m)| w * m).sum();
+                block[d - 1] += shift;
+            }
+            block.iter_mut().zip(&self.scale).for_each(|(w, s)| *w *= s);
+        }
+    }
+
     /// Points (models that are positions) in the original features.
     pub fn restore_points(&self, w: &mut Matrix) {
         for row in w.as_mut_slice().chunks_exact_mut(self.scale.len()) {
@@ -128,5 +140,7 @@ mod tests {
         for r in 0..3 {
             assert!((dot(data.x(r), w.row(0)) - before[r]).abs() < 1e-12);
         }
+        scaling.convert(&mut w);
+        assert!(w.as_slice().iter().zip([0.5, -2.0, 0.25]).all(|(w, v)| (w - v).abs() < 1e-12));
     }
 }

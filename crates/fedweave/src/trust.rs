@@ -1,3 +1,4 @@
-//! What makes models worth trusting: privacy that is accounted for.
+//! What makes models worth trusting: privacy that is accounted for, and models that say who and what shaped them.
 
+pub mod explain;
 pub mod privacy;

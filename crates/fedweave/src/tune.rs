@@ -12,6 +12,7 @@ use crate::problem::Problem;
 use crate::solve::newton::{Losses, mean_curvature};
 use crate::solve::{Record, Settings, Start, Status, Watch, solve};
 
+pub(crate) use folds::mean_errors;
 pub use folds::{FoldTask, FoldTuning, pooled_errors};
 
 /// The mean of the node's losses, and what it is made of.

@@ -114,6 +114,13 @@ fn promises_of_privacy_that_cannot_be_kept() {
         case("wrong method", "FIT --dp-epsilon 1 --dp-method output", &["--dp-method output", "squared"]),
         case("rate of nobody", "privacy epsilon --sigma 1 --rate 0 --delta 1e-5", &["--rate 0", "above 0"]),
         case("no delta", "privacy epsilon --sigma 1 --delta 0", &["--delta 0", "between 0 and 1"]),
+        case("unknown noise", "privacy epsilon --noise cauchy --sigma 1 --delta 1e-5", &["--noise cauchy", "laplace"]),
+        case(
+            "explain without guesses",
+            "fit nodes.csv --edges edges.csv --target y --lambda 1 --explain 0.5",
+            &["explain", "--guesses"],
+        ),
+        case("no such node to explain", "explain nowhere --node x", &["nowhere", "run directory"]),
         case("few canaries", "privacy audit --epsilon 1 --canaries 5", &["--canaries 5", "at least 100"]),
     ]);
 }
@@ -617,6 +624,17 @@ fn predictions() {
         case("unknown node", "predict run new.csv", &["new.csv:3:", "`z`", "fit it first"])
             .file("new.csv", "node,x1,x2\na,1,2\nz,1,2\n")
             .prepare(fitted),
+        case("a new node without edges", "predict run new.csv --new-nodes", &["--new-nodes", "--new-edges"])
+            .prepare(fitted)
+            .file("new.csv", "node,x1,x2\nz,1,2\n"),
+        case(
+            "a new node without a known neighbour",
+            "predict run new.csv --new-nodes --new-edges joins.csv",
+            &["`z`", "--new-edges"],
+        )
+        .prepare(fitted)
+        .file("new.csv", "node,x1,x2\nz,1,2\n")
+        .file("joins.csv", "source,target\nz,q\n"),
         case("missing column", "predict run new.csv", &["new.csv", "no column \"x2\""])
             .file("new.csv", "node,x1\na,1\n")
             .prepare(fitted),
@@ -656,6 +674,17 @@ fn intervals_and_drift() {
             "folds of points",
             "fit nodes.csv --edges edges.csv --drop y --loss point --lambda 1 --calibrate 2",
             &["--calibrate", "predicts rows"],
+        ),
+        case("a form of no coupling", "FIT --coupling-penalty huber", &["--coupling-penalty", "--coupling learnt"]),
+        case(
+            "a form that is none",
+            "fit nodes.csv --edges edges.csv --target y --coupling learnt --coupling-penalty cube",
+            &["--coupling-penalty", "huber"],
+        ),
+        case(
+            "a form of parts",
+            "fit nodes.csv --edges edges.csv --target y --coupling learnt --coupling-penalty norm --parts 2",
+            &["--coupling-penalty norm", "--parts"],
         ),
         case("level 1.5", "predict run nodes.csv --interval 1.5", &["--interval 1.5", "between 0 and 1"])
             .prepare(fitted),

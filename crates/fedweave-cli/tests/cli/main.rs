@@ -2,6 +2,7 @@
 
 mod ask;
 mod bad_input;
+mod explain;
 mod extremes;
 mod federation;
 mod federation_models;
@@ -10,6 +11,7 @@ mod golden;
 mod intervals;
 mod membership;
 mod models;
+mod new_nodes;
 mod not_errors;
 mod outputs;
 mod path;

@@ -15,6 +15,10 @@ fn epsilon_is_that_of_the_formula() {
     assert_eq!(found["method"], "loss-distribution");
     assert!(found["epsilon"].as_f64().unwrap() < found["renyi_epsilon"].as_f64().unwrap(), "{found}");
     assert!(sandbox.succeed("privacy epsilon --sigma 2 --delta 1e-6").contains("epsilon"));
+    let found = sandbox.json("privacy epsilon --noise laplace --sigma 4 --rounds 2 --delta 0");
+    assert_eq!((found["epsilon"].as_f64(), &found["method"]), (Some(0.5), &"exact".into()));
+    let found = sandbox.json("privacy epsilon --noise laplace --sigma 20 --rounds 100 --delta 1e-6");
+    assert!(found["epsilon"].as_f64().unwrap() < found["renyi_epsilon"].as_f64().unwrap(), "{found}");
 }
 
 #[test]

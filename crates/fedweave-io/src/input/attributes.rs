@@ -82,6 +82,25 @@ impl NodeInfo {
     }
 }
 
+/// The nodes of a table and their positions: the mean of these columns over the rows of a node, NaN where nothing is known.
+pub fn load_positions(path: &Path, node: &str, columns: &[String]) -> Result<(Vec<String>, Matrix), IoError> {
+    let kind = |name: &str| match name == node {
+        true => Kind::Text,
+        false if columns.iter().any(|column| column == name) => Kind::Number,
+        false => Kind::Skip,
+    };
+    let table = Table::read(path, kind)?;
+    let ids = table.text(table.find_node(node)?);
+    let mut values = Matrix::zeros(ids.levels.len(), columns.len());
+    for (j, column) in columns.iter().enumerate() {
+        let numbers = table.finite(table.find(column)?)?;
+        let rows = ids.codes.iter().map(|&code| Some(code as usize)).zip(numbers.values.iter().copied());
+        let means = mean_by_node(rows, ids.levels.len());
+        means.into_iter().enumerate().for_each(|(i, mean)| values.row_mut(i)[j] = mean);
+    }
+    Ok((ids.levels.clone(), values))
+}
+
 /// Where facts about nodes may come from.
 pub(super) struct Sources<'a> {
     pub spec: &'a InputSpec,
@@ -145,7 +164,7 @@ pub(super) fn latitude_longitude(names: &[String]) -> Option<(usize, usize)> {
 }
 
 /// Two names that remind of latitude and longitude, such as `lat_n` and `lon_w`.
-pub(super) fn perhaps_geographic(names: &[String]) -> bool {
+pub fn perhaps_geographic(names: &[String]) -> bool {
     let has = |starts: &[&str]| {
         names.iter().any(|name| {
             let name = name.to_lowercase();

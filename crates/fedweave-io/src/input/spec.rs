@@ -75,7 +75,8 @@ pub enum MissingPolicy {
 }
 
 /// Distance between nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Straight lines in the coordinates as they are.
     Euclidean,

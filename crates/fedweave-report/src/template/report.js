@@ -367,7 +367,20 @@ function showChosen(near) {
   const errors = [['Training error', data.train], ['Held-out error', data.validation], ['Local-only error', data.local], ['Global error', data.global]];
   for (const [term, column] of errors) if (isNumber(column[i])) add(term, format(column[i]));
   if (isNumber(data.gain[i])) add('Gain over local', percent(data.gain[i]));
-  box.replaceChildren(element('h3', '', data.name[i]), list, ...parameterBars(i));
+  box.replaceChildren(element('h3', '', data.name[i]), list, ...shapedBy(i), ...parameterBars(i));
+}
+
+// Whose rows shaped the model, with their shares.
+function shapedBy(i) {
+  const shares = data.shaped[i] || [];
+  if (!shares.length) return [];
+  const list = element('dl', 'card shaped');
+  for (const [name, share] of shares) {
+    const row = element('div');
+    row.append(element('dt', '', name === data.name[i] ? 'its own rows' : name), element('dd', '', percent(share).replace('+', '')));
+    list.append(row);
+  }
+  return [element('p', 'card-title', 'Whose rows shaped its model'), list];
 }
 
 const PARAMETERS_SHOWN = 12;
@@ -587,3 +600,57 @@ if (byId('table')) table = new Table(byId('table'));
 for (const [id, points] of data.hover) if (points.length) prepareChart(id, points);
 if (byId('copy')) prepareCopy(byId('copy'));
 window.addEventListener('scroll', hideTip, { passive: true });
+
+/* ---- a page around this one, where models move ---- */
+
+// Other models for the same nodes and edges: see live.rs.
+function moved(next) {
+  for (const key of ['cluster', 'colours', 'train', 'validation', 'local', 'global', 'gain', 'parameters']) data[key] = next[key];
+  if (net) {
+    drawEdges(next.differs);
+    drawLegend(next.legend);
+    colourBy(mode ? mode.key : 'cluster', mode ? mode.parameter : undefined);
+    if (chosen >= 0) showChosen(neighbours(chosen).filter((j) => data.x[j] !== null));
+  }
+  if (table) table.show();
+  const facts = document.querySelectorAll('.facts > div');
+  next.facts.forEach((fact, k) => {
+    if (!facts[k]) return;
+    facts[k].querySelector('dt').textContent = fact.label;
+    facts[k].querySelector('strong').textContent = fact.value;
+    facts[k].querySelector('span').textContent = fact.note;
+  });
+  const bars = document.querySelectorAll('#diagnosis .bar-row');
+  next.bars.forEach((bar, k) => {
+    if (!bars[k]) return;
+    bars[k].querySelector('.fill').style.width = bar.width + '%';
+    bars[k].querySelector('.value').textContent = bar.value;
+  });
+}
+
+function drawEdges(differs) {
+  const paths = { inside: [], across: [] };
+  differs.forEach((apart, e) => {
+    const [i, j] = [data.edges[2 * e], data.edges[2 * e + 1]];
+    if (i === undefined || data.x[i] === null || data.x[j] === null) return;
+    paths[apart ? 'across' : 'inside'].push(`M${data.x[i]} ${data.y[i]}L${data.x[j]} ${data.y[j]}`);
+  });
+  // The ground of clusters is drawn again with the whole page.
+  byId('ground').replaceChildren();
+  for (const [id, list] of Object.entries(paths)) byId(id).setAttribute('d', list.join(''));
+}
+
+function drawLegend(entries) {
+  const list = byId('clusters');
+  if (!list) return;
+  list.replaceChildren(...entries.map((entry) => {
+    const button = element('button', 'c' + entry.colour);
+    button.type = 'button';
+    button.dataset.colour = entry.colour;
+    button.setAttribute('aria-pressed', 'false');
+    button.append(element('i'), entry.label, element('span', '', entry.size));
+    const item = element('li');
+    item.append(button);
+    return item;
+  }));
+}

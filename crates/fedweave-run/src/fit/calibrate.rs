@@ -83,7 +83,7 @@ fn by_folds(
     };
     let rows = (&training.rows, fit.held_out.as_ref().map(|held| &held.split));
     let scored = out_of_fold(input, rows, (folds, request.held_out.seed), observer, scores)?;
-    let scaled = fit.learnt.is_some() && is_scaled(measure.0);
+    let scaled = fit.learnt.as_ref().is_some_and(LearntCoupling::is_quadratic) && is_scaled(measure.0);
     let by = request.held_out.by.as_deref();
     calibration(measure.1, input.names.len(), scored, (folds, by), scaled)
 }
@@ -122,6 +122,10 @@ fn learnt_scores(
     model.standardize = true;
     let training = TrainingRows::new(&model, train.clone());
     let again = learnt.blend.relearn(&input.graph, &training.scaled)?;
+    if !learnt.is_quadratic() {
+        let w = again.lead().bounded_models(&input.graph, &training.scaled, learnt.form, &request.solve.quick())?;
+        return Ok(linear_scores(measure, &training.scale(held), &w, |_, _, _| 1.0));
+    }
     let posterior = again.posterior(&input.graph, &training.scaled)?;
     Ok(posterior_scores(measure, &posterior, &training.scale(held)))
 }

@@ -5,10 +5,14 @@ mod words;
 use fedweave::Dataset;
 use fedweave::graph::{Graph, cut};
 use fedweave::learn::coupling::shared::{SharedCoupling, learn_in_parts};
-use fedweave::learn::coupling::{Blend, CouplingOptions, Fold, Interval, Posterior, blend, rho_interval};
+use fedweave::learn::coupling::{
+    Blend, CouplingOptions, Fold, Form, FormChoice, FormScore, Interval, Posterior, Whitening, blend, choose_form,
+    rho_interval,
+};
 use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::{Matrix, axpy};
 use fedweave::problem::Problem;
+use fedweave::robustness::pull_max;
 use fedweave::scaling::Scaling;
 use fedweave::solve::Status;
 use fedweave::split::Part;
@@ -46,6 +50,12 @@ pub struct LearntCoupling {
     pub p_value: Option<f64>,
     /// What else the share of the graph might be.
     pub rho_interval: Option<Interval>,
+    /// What a difference of models costs.
+    pub form: Form,
+    /// What competed with it, and the errors of the nodes on folds.
+    pub forms: Vec<FormScore>,
+    /// The most that one node pulls with at all its neighbours together, in the learnt metric; `None` if there is no limit.
+    pub pull_max: Option<f64>,
     /// How structures were chosen or weighed.
     pub chosen_by: &'static str,
     features: Vec<String>,
@@ -61,12 +71,28 @@ pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) ->
     check(&request.model, &input, &loss)?;
     let (held_out, calibration) = held_out(&request, &input, &loss, observer)?.unzip();
     observer.begin(Stage::new("learning the coupling", 1e-8));
-    let (learnt, training) = match request.parts {
+    let (mut learnt, training) = match request.parts {
         Some(parts) => in_parts(family, parts, &request, &input)?,
         None => at_once(&request, &input)?,
     };
-    let (problem, solved) = solve_members(&request, &input.graph, &training.scaled, &learnt.blend, observer)?;
+    let (problem, solved, training) = match learnt.form {
+        Form::Quadratic => {
+            let (problem, solved) = solve_members(&request, &input.graph, &training.scaled, &learnt.blend, observer)?;
+            (problem, solved, training)
+        }
+        form => {
+            let coupling = learnt.blend.lead();
+            let problem = coupling.bounded_problem(&input.graph, &training.scaled, form)?;
+            let solved = run_solver(&request, &problem, None, observer)?;
+            (problem, solved, training.whitened(Whitening::of(coupling)))
+        }
+    };
+    learnt.pull_max = pull_max(&problem, input.names.len());
     let result = finish(request, input, loss, problem, training, solved);
+    if !learnt.is_quadratic() {
+        // The common mean is that of the models found, not of the quadratic coupling.
+        learnt.mu = result.hub.clone().unwrap_or(learnt.mu);
+    }
     Ok(FitResult { held_out, calibration, learnt: Some(learnt), ..result })
 }
 
@@ -77,8 +103,9 @@ fn at_once(request: &FitRequest, input: &Input) -> Result<(LearntCoupling, Train
     model.standardize = true;
     let training = TrainingRows::new(&model, input.data.clone());
     let groups = input.groups.as_deref();
-    let Chosen { blend, p_value, chosen_by } = choose(request, &input.graph, &training.scaled, groups)?;
-    Ok((LearntCoupling::new(blend, p_value, chosen_by, input, &training)?, training))
+    let Chosen { blend, p_value, chosen_by, form, forms } = choose(request, &input.graph, &training.scaled, groups)?;
+    let learnt = LearntCoupling::new(blend, p_value, chosen_by, input, &training)?;
+    Ok((LearntCoupling { form, forms, ..learnt }, training))
 }
 
 /// Learns as so many parts of a federation would.
@@ -156,11 +183,19 @@ fn held_out(
         kept.map(|(group, _)| *group).collect::<Vec<u32>>()
     });
     observer.begin(Stage::new("learning without held-out rows", 1e-8));
-    let blend = choose(request, &input.graph, &rows.train, groups.as_deref())?.blend;
-    let posterior = blend.posterior(&input.graph, &rows.train)?;
-    let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
-    let validation = Errors::of(&*rows.plain(&rows.validation)?, &posterior.w);
-    Ok(Some((rows.judge(request, split, validation)?, calibration)))
+    let Chosen { blend, form, .. } = choose(request, &input.graph, &rows.train, groups.as_deref())?;
+    let (w, calibration) = if form == Form::Quadratic {
+        let posterior = blend.posterior(&input.graph, &rows.train)?;
+        let calibration = calibrate::of_posterior(request.model.family, &posterior, &rows.validation)?;
+        (posterior.w, Some(calibration))
+    } else {
+        let w = blend.lead().bounded_models(&input.graph, &rows.train, form, &request.solve)?;
+        let calibration = calibrate::of_tuning(loss, &rows.validation, &w)?;
+        (w, calibration)
+    };
+    let validation = Errors::of(&*rows.plain(&rows.validation)?, &w);
+    let judged = rows.judge(request, split, validation)?;
+    Ok(calibration.map(|calibration| (judged, calibration)))
 }
 
 /// What to use, and how that was found.
@@ -171,6 +206,10 @@ pub(crate) struct Chosen {
     pub p_value: Option<f64>,
     /// How they were found, in words.
     pub chosen_by: &'static str,
+    /// What a difference of models costs.
+    pub form: Form,
+    /// What competed with it.
+    pub forms: Vec<FormScore>,
 }
 
 /// Structures averaged by folds, or the one that was asked for. Where rows are held out together (the same hours at all
@@ -185,13 +224,25 @@ fn choose(request: &FitRequest, graph: &Graph, data: &Dataset, groups: Option<&[
         StructureChoice::Average => Fold::deal(data, groups, FOLDS, request.held_out.seed),
         _ => Vec::new(),
     };
-    let blend = blend(graph, data, &options, &folds, groups)?;
+    let mut blend = blend(graph, data, &options, &folds, groups)?;
     let chosen_by = match (blend.members[0].error, groups) {
         (None, _) => "the likelihood of all rows",
         (Some(_), None) => "folds",
         (Some(_), Some(_)) => "folds that hold out the same groups at all nodes",
     };
-    Ok(Chosen { p_value: blend.graph.map(|test| test.p_value), blend, chosen_by })
+    let p_value = blend.graph.map(|test| test.p_value);
+    let (form, forms) = match request.form {
+        FormChoice::Quadratic => (Form::Quadratic, Vec::new()),
+        choice => {
+            let folds = Fold::deal(data, groups, FOLDS, request.held_out.seed);
+            choose_form(blend.lead(), graph, data, &folds, choice)?
+        }
+    };
+    if form != Form::Quadratic {
+        // A bounded coupling is one problem: that of the largest member.
+        blend = Blend::of(blend.members.swap_remove(0).coupling);
+    }
+    Ok(Chosen { p_value, blend, chosen_by, form, forms })
 }
 
 fn restored(scaling: Option<&Scaling>, w: &[f64]) -> Vec<f64> {
@@ -215,6 +266,11 @@ fn restored_covariances(scaling: Option<&Scaling>, posterior: &Posterior) -> Mat
 }
 
 impl LearntCoupling {
+    /// True if the models are a posterior mean, with a covariance.
+    pub(crate) fn is_quadratic(&self) -> bool {
+        self.form == Form::Quadratic
+    }
+
     /// Couplings of models in scaled features, and what follows from it with all rows in sight.
     pub(crate) fn new(
         blend: Blend,
@@ -236,6 +292,9 @@ impl LearntCoupling {
             blend,
             p_value,
             rho_interval: interval,
+            form: Form::Quadratic,
+            forms: Vec::new(),
+            pull_max: None,
             chosen_by,
         })
     }

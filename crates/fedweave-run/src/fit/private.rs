@@ -138,6 +138,7 @@ impl PrivateRows {
             shrink(&mut moments);
         }
         let training = TrainingRows {
+            whitening: None,
             rows: stand_ins(&moments, &ranges, Units::Data)?,
             scaled: stand_ins(&moments, &ranges, Units::Box)?,
             scaling: Some(scaling(&ranges, request.model.intercept())),
@@ -230,7 +231,7 @@ fn output(
     let nothing = input.data.select(&vec![false; input.data.len()]);
     input.data = nothing.clone();
     let scaling = Some(scaling(&ranges, request.model.intercept()));
-    let training = TrainingRows { rows: nothing.clone(), scaled: nothing.clone(), scaling };
+    let training = TrainingRows { rows: nothing.clone(), scaled: nothing.clone(), scaling, whitening: None };
     let blank =
         Problem::build(input.graph.clone(), loss.build(nothing, &options)?, request.model.penalty(&input)?, lambda)?;
     let solved = Solved { solution: silent(solution), traffic: None, seconds: 0.0 };

@@ -10,6 +10,7 @@ use crate::calibration::panel;
 use crate::drawing::{blank, draw, report_status};
 use crate::error::Result;
 use crate::predictor::parameter_names;
+use crate::trust::explain;
 use crate::wording::{error_name, loss_name, notices};
 
 /// The report of a fit.
@@ -28,7 +29,9 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
         calibration: fit.calibration.as_ref().map(panel).transpose()?,
         ..blank(&fit.request.naming, title)
     };
+    let shaped = explain::shaped_by(fit);
     let node = |i: usize| report::Node {
+        shaped_by: shaped.as_ref().map_or_else(Vec::new, |shaped| shaped[i].clone()),
         cluster: Some(fit.clusters.partition.part(i)),
         train_error: train.by_node[i],
         validation_error: held.and_then(|h| h.validation.by_node[i]),

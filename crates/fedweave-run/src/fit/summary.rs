@@ -56,6 +56,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
         "version": env!("CARGO_PKG_VERSION"),
     });
+    summary["guess_error"] = json!(fit.guess_errors()?.and_then(|errors| errors.mean()));
     summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
     Ok(summary)
 }

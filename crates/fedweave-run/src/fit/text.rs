@@ -45,6 +45,9 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     });
     lines.push(clusters(&fit.clusters.partition.sizes()));
     lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train()?.mean())));
+    if let Some(errors) = fit.guess_errors()? {
+        lines.push(format!("  against what users guessed: {}", shown(errors.mean())));
+    }
     lines.extend(held_out(fit));
     lines.extend(fit.calibration.as_ref().map(coverage_words).transpose()?);
     if let (Some(path), true) = (path, s.status != Status::Converged && fit.traffic.is_none()) {

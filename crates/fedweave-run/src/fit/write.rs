@@ -8,9 +8,11 @@ use fedweave_io::RunWriter;
 use super::{FitResult, report_of, summary};
 use crate::error::Result;
 use crate::intervals::Uncertainty;
+use crate::network_file::NetworkFile;
 use crate::predictor::{encoding_of, parameter_names};
 use crate::run_dir::{
-    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, TRAFFIC_COLUMNS, cell, write_report, write_summary,
+    CHECKPOINT, CONFIG, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, NETWORK, TRAFFIC_COLUMNS, cell, write_report,
+    write_summary,
 };
 
 /// Writes the run directory; returns where it is.
@@ -41,8 +43,11 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
     if let Some(calibration) = &fit.calibration {
         calibration.write(names, writer)?;
     }
-    if let Some(learnt) = &fit.learnt {
+    if let Some(learnt) = fit.learnt.as_ref().filter(|learnt| learnt.is_quadratic()) {
         Uncertainty::of(learnt, names).write(writer)?;
+    }
+    if let Some(network) = NetworkFile::of(fit)? {
+        writer.write_json(NETWORK, &network)?;
     }
     writer.write_json(ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     writer.write_text(CONFIG, &fit.request.naming.config())?;

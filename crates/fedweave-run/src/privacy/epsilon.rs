@@ -1,15 +1,43 @@
 //! What a sequence of noisy releases costs.
 
+use fedweave::trust::privacy::accountant::laplace::{self, Laplace};
 use fedweave::trust::privacy::accountant::{Method, Sampled, Spent, epsilon, rdp};
 use serde_json::{Value, json};
 
-use crate::error::{Result, require};
+use crate::error::{Result, refuse, require};
 use crate::wording::number;
+
+/// The shape of the noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// Sensitivities in the 2-norm.
+    #[default]
+    Gaussian,
+    /// One number at a time.
+    Laplace,
+}
+
+impl Shape {
+    /// The shape of this name.
+    pub fn named(name: &str) -> Result<Shape> {
+        match name {
+            "gaussian" => Ok(Shape::Gaussian),
+            "laplace" => Ok(Shape::Laplace),
+            _ => refuse!("--noise {name}: must be gaussian or laplace"),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        if self == Shape::Laplace { "laplace" } else { "gaussian" }
+    }
+}
 
 /// Releases to account for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EpsilonRequest {
-    /// Noise, in multiples of the sensitivity.
+    /// The shape of the noise.
+    pub noise: Shape,
+    /// Deviation (Gaussian) or scale (Laplace) of the noise, in multiples of the sensitivity.
     pub sigma: f64,
     /// Probability that a row takes part in a release.
     pub rate: f64,
@@ -24,20 +52,34 @@ pub struct EpsilonRequest {
 pub struct EpsilonResult {
     request: EpsilonRequest,
     spent: Spent,
-    renyi: f64,
+    /// By Renyi divergences alone, where they are known.
+    renyi: Option<f64>,
 }
 
 impl EpsilonRequest {
     /// Accounts for the releases.
     pub fn run(self) -> Result<EpsilonResult> {
-        let EpsilonRequest { sigma, rate, rounds, delta } = self;
+        let EpsilonRequest { noise, sigma, rate, rounds, delta } = self;
         require!(sigma > 0.0 && sigma.is_finite(), "--sigma {sigma}: must be positive");
         require!(rate > 0.0 && rate <= 1.0, "--rate {rate}: must be above 0 and at most 1 (1: no sampling)");
         require!(rounds > 0, "--rounds 0: nothing is released");
-        require!(delta > 0.0 && delta < 1.0, "--delta {delta}: must be between 0 and 1, exclusive");
-        let release = Sampled { sigma, rate };
-        let spent = epsilon(release, rounds, delta);
-        let renyi = rdp::epsilon(|order| rounds as f64 * rdp::sampled(release, order), delta);
+        let least = delta > 0.0 || (noise == Shape::Laplace && delta == 0.0);
+        require!(
+            least && delta < 1.0,
+            "--delta {delta}: must be between 0 and 1, exclusive (0 is possible with --noise laplace)"
+        );
+        let divergence = |of: &dyn Fn(f64) -> f64| rdp::epsilon(|order| rounds as f64 * of(order), delta);
+        let (spent, renyi) = match noise {
+            Shape::Gaussian => {
+                let release = Sampled { sigma, rate };
+                (epsilon(release, rounds, delta), Some(divergence(&|order| rdp::sampled(release, order))))
+            }
+            Shape::Laplace => {
+                let known = rate == 1.0 && delta > 0.0;
+                let renyi = known.then(|| divergence(&|order| rdp::laplace(sigma, order)));
+                (laplace::epsilon(Laplace { scale: sigma, rate }, rounds, delta), renyi)
+            }
+        };
         Ok(EpsilonResult { request: self, spent, renyi })
     }
 }
@@ -45,17 +87,17 @@ impl EpsilonRequest {
 impl EpsilonResult {
     /// The one JSON object.
     pub fn summary(&self) -> Value {
-        let EpsilonRequest { sigma, rate, rounds, delta } = self.request;
+        let EpsilonRequest { noise, sigma, rate, rounds, delta } = self.request;
         json!({
             "epsilon": self.spent.epsilon, "delta": delta, "method": self.spent.method.name(),
-            "renyi_epsilon": self.renyi, "sigma": sigma, "rate": rate, "rounds": rounds,
+            "renyi_epsilon": self.renyi, "noise": noise.name(), "sigma": sigma, "rate": rate, "rounds": rounds,
             "adjacency": "one row added or removed",
         })
     }
 
     /// In words.
     pub fn text(&self) -> String {
-        let EpsilonRequest { sigma, rate, rounds, delta } = self.request;
+        let EpsilonRequest { noise, sigma, rate, rounds, delta } = self.request;
         let sample =
             if rate < 1.0 { format!(", each on a random {} of the rows", number(rate)) } else { String::new() };
         let how = match self.spent.method {
@@ -63,11 +105,16 @@ impl EpsilonResult {
             Method::LossDistribution => "from above, by the distribution of the privacy loss",
             Method::Renyi => "from above, by Renyi divergences",
         };
+        let (of, shape) = match noise {
+            Shape::Gaussian => ("release(s)", "noise"),
+            Shape::Laplace => ("release(s) of one number", "Laplace noise of scale"),
+        };
+        let renyi = self.renyi.map(|renyi| format!(" (Renyi divergences alone would say {})", number(renyi)));
         format!(
-            "epsilon {} at delta {delta:e}: {rounds} release(s) with noise {sigma} times the sensitivity{sample}\n\
-             {how}; one row added or removed (Renyi divergences alone would say {})",
+            "epsilon {} at delta {delta:e}: {rounds} {of} with {shape} {sigma} times the sensitivity{sample}\n\
+             {how}; one row added or removed{}",
             number(self.spent.epsilon),
-            number(self.renyi)
+            renyi.unwrap_or_default()
         )
     }
 }

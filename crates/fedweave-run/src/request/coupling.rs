@@ -1,6 +1,6 @@
 //! Where the coupling of the models comes from.
 
-use fedweave::learn::coupling::Structure;
+use fedweave::learn::coupling::{FormChoice, Structure};
 
 use super::settings::Reader;
 use crate::error::{Result, require};
@@ -25,6 +25,27 @@ pub enum StructureChoice {
     Likelihood,
     /// This one.
     One(Structure),
+}
+
+/// What a difference of models costs with a learnt coupling.
+pub(super) fn read_form(reader: &Reader, coupling: CouplingChoice) -> Result<FormChoice> {
+    let key = "coupling-penalty";
+    require!(!reader.has(key) || coupling == CouplingChoice::Learnt, "--{key} goes with --coupling learnt");
+    let form = reader.choice(
+        key,
+        &[
+            ("quadratic", FormChoice::Quadratic),
+            ("huber", FormChoice::Huber),
+            ("norm", FormChoice::Norm),
+            ("auto", FormChoice::Auto),
+        ],
+    )?;
+    require!(
+        form == FormChoice::Quadratic || !reader.has("parts"),
+        "--{key} {} does not go with --parts: parts of a federation learn the quadratic coupling only",
+        reader.text(key).unwrap_or_default()
+    );
+    Ok(form)
 }
 
 impl StructureChoice {

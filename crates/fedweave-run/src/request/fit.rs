@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use fedweave::learn::coupling::FormChoice;
 use fedweave::matrix::Matrix;
 use fedweave::solve;
 use fedweave_io::InputSpec;
 
-use super::coupling::{CouplingChoice, StructureChoice};
+use super::coupling::{CouplingChoice, StructureChoice, read_form};
 use super::data::{input_spec, target_kind};
 use super::folds::FoldChoice;
+use super::guesses::GuessChoice;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
@@ -30,6 +32,8 @@ pub struct FitRequest {
     pub coupling: CouplingChoice,
     /// Covariances of the models that a learnt coupling has.
     pub structure: StructureChoice,
+    /// What a difference of models costs with a learnt coupling.
+    pub form: FormChoice,
     /// Learn the coupling as so many parts of a federation would.
     pub parts: Option<usize>,
     /// Share of a common mean in the coupling; the graph has the rest.
@@ -48,6 +52,8 @@ pub struct FitRequest {
     pub folds: Option<FoldChoice>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
+    /// What users expect models to say.
+    pub guesses: Option<GuessChoice>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -113,6 +119,7 @@ impl FitRequest {
         let privacy = PrivacyChoice::read(reader)?;
         Ok(FitRequest {
             structure: StructureChoice::read(reader, coupling)?,
+            form: read_form(reader, coupling)?,
             held_out: match &folds {
                 Some(folds) => HeldOutChoice::in_turn(folds),
                 None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
@@ -120,6 +127,7 @@ impl FitRequest {
             folds,
             privacy,
             calibrate: calibration_folds(reader)?,
+            guesses: GuessChoice::read(reader)?,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),

@@ -193,6 +193,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
         key("coupling", Text, "RULE", FIT | UP, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
         key("structure", Text, "NAME", FIT, "With --coupling learnt: average (of all below, weighed by folds), likelihood (the one of the largest likelihood), intercept, diagonal or full [default: average]"),
+        key("coupling-penalty", Text, "NAME", FIT, "With --coupling learnt: what a difference of models costs, in the learnt metric: quadratic, huber or norm (a pull with a limit, found by folds), or auto (the best of them by folds) [default: quadratic]"),
         key("hub", Number, "SHARE", FIT | PATH | UP, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
         key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks [default: norm2]"),
         key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
@@ -288,6 +289,10 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("dp-range", Repeated, "COLUMN=LOW:HIGH", FIT | UP, "What is known about a column before looking at it; values outside are moved to the end. Every feature needs one, and the target of --dp-method statistics; repeatable").with("--dp-epsilon"),
         key("dp-clip", Number, "NORM", FIT | UP, "Rows of features, in ranges from -1 to 1, are shortened to this norm [default: no row is]").with("--dp-epsilon"),
         key("dp-seed", Count, "N", FIT | UP, "Noise from this seed instead of the operating system: for tests, it protects nothing").with("--dp-epsilon"),
+    ]),
+    ("Explained", &[
+        key("guesses", Path, "FILE", FIT, "What users expect models to say: a table like that of the rows, with guesses in the column of the target"),
+        key("explain", Number, "WEIGHT", FIT, "How much agreeing with the guesses counts beside the rows [default: 0.5]").with("--guesses"),
     ]),
     ("Output", &[
         key("out", Path, "DIR", ALL, "Run directory to write: parameters, clusters, history, summary, config, report"),

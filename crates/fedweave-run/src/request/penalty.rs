@@ -4,6 +4,7 @@ use std::path::Path;
 
 use fedweave::matrix::Matrix;
 use fedweave::penalty::{Block, Blocks, Penalty, Quadratic, named};
+use serde::{Deserialize, Serialize};
 
 use super::settings::Reader;
 use crate::error::{Error, Place, Result, refuse, require};
@@ -83,15 +84,21 @@ impl PenaltyChoice {
 
     /// The penalty on models of `dim` parameters: the features, once for each class.
     pub fn build(&self, features: &[String], dim: usize) -> Result<Box<dyn Penalty>> {
+        self.form(features, dim)?.build(dim)
+    }
+
+    /// The same as plain data.
+    pub fn form(&self, features: &[String], dim: usize) -> Result<PenaltyForm> {
         match self {
-            PenaltyChoice::Named(name) => plain(name),
+            PenaltyChoice::Named(name) => Ok(PenaltyForm::Named((*name).to_owned())),
             PenaltyChoice::Quadratic(matrix, whence) => {
                 require!(
                     matrix.cols() == dim,
                     "{whence}: the matrix has {} columns, a model has {dim} parameters",
                     matrix.cols()
                 );
-                Ok(Box::new(Quadratic::new(std::slice::from_ref(matrix)).at(whence)?))
+                Quadratic::new(std::slice::from_ref(matrix)).at(whence)?;
+                Ok(PenaltyForm::quadratic(matrix))
             }
             PenaltyChoice::Split(name, weight) => {
                 let Some((intercept, others)) = features.split_last().filter(|(last, _)| *last == "intercept") else {
@@ -105,13 +112,60 @@ impl PenaltyChoice {
                 };
                 let mut choices = vec![choice(*weight, std::slice::from_ref(intercept))];
                 choices.extend((!others.is_empty()).then(|| choice(1.0, others)));
-                let blocks = choices.iter().map(|block| block.build(features, dim)).collect::<Result<Vec<_>>>()?;
-                Ok(Box::new(Blocks::new(dim, blocks)?))
+                Ok(PenaltyForm::Blocks(choices.iter().map(|block| block.form(features, dim)).collect::<Result<_>>()?))
             }
             PenaltyChoice::Blocks(choices) => {
-                let blocks = choices.iter().map(|block| block.build(features, dim)).collect::<Result<Vec<_>>>()?;
+                let blocks = choices.iter().map(|block| block.form(features, dim)).collect::<Result<Vec<_>>>()?;
                 refuse_overlaps(&blocks, features, dim)?;
-                Ok(Box::new(Blocks::new(dim, blocks)?))
+                Ok(PenaltyForm::Blocks(blocks))
+            }
+        }
+    }
+}
+
+/// A penalty whose features are known, as plain data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PenaltyForm {
+    /// One that needs nothing but its name.
+    Named(String),
+    /// The rows of `Q`.
+    Quadratic(Vec<Vec<f64>>),
+    /// One penalty for each block of parameters.
+    Blocks(Vec<BlockForm>),
+}
+
+/// One block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockForm {
+    penalty: String,
+    strength: f64,
+    coordinates: Vec<usize>,
+}
+
+impl PenaltyForm {
+    /// `t'Qt`.
+    pub fn quadratic(matrix: &Matrix) -> Self {
+        PenaltyForm::Quadratic((0..matrix.rows()).map(|i| matrix.row(i).to_vec()).collect())
+    }
+
+    /// The penalty on models of `dim` parameters.
+    pub fn build(&self, dim: usize) -> Result<Box<dyn Penalty>> {
+        match self {
+            PenaltyForm::Named(name) => plain(name),
+            PenaltyForm::Quadratic(rows) => {
+                require!(
+                    rows.len() == dim && rows.iter().all(|row| row.len() == dim),
+                    "a {dim} x {dim} matrix is needed"
+                );
+                Ok(Box::new(Quadratic::new(&[Matrix::from_rows(dim, rows.concat())])?))
+            }
+            PenaltyForm::Blocks(blocks) => {
+                let block = |b: &BlockForm| {
+                    let (coordinates, strength) = (b.coordinates.clone(), b.strength);
+                    Ok(Block { coordinates, penalty: plain(&b.penalty)?, strength })
+                };
+                Ok(Box::new(Blocks::new(dim, blocks.iter().map(block).collect::<Result<_>>()?)?))
             }
         }
     }
@@ -134,7 +188,7 @@ impl BlockChoice {
         Ok(BlockChoice { penalty: penalty.to_owned(), strength: number, features, text })
     }
 
-    fn build(&self, features: &[String], dim: usize) -> Result<Block> {
+    fn form(&self, features: &[String], dim: usize) -> Result<BlockForm> {
         let find = |feature: &String| {
             features.iter().position(|f| f == feature).ok_or_else(|| {
                 let (text, known) = (&self.text, features.join(", "));
@@ -145,11 +199,12 @@ impl BlockChoice {
         // Several classes: the same features of each of them.
         let of_class = |k: usize| coordinates.iter().map(move |j| k * features.len() + j);
         let coordinates = (0..dim / features.len()).flat_map(of_class).collect();
-        Ok(Block { coordinates, penalty: plain(&self.penalty)?, strength: self.strength })
+        plain(&self.penalty)?;
+        Ok(BlockForm { coordinates, penalty: self.penalty.clone(), strength: self.strength })
     }
 }
 
-fn refuse_overlaps(blocks: &[Block], features: &[String], dim: usize) -> Result<()> {
+fn refuse_overlaps(blocks: &[BlockForm], features: &[String], dim: usize) -> Result<()> {
     let mut used = vec![false; dim];
     for &j in blocks.iter().flat_map(|block| &block.coordinates) {
         let feature = &features[j % features.len()];

@@ -98,6 +98,16 @@ impl Settings {
         self.values.contains_key(name)
     }
 
+    /// All keys that were said.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.values.keys().copied()
+    }
+
+    /// What was said about a key.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
     /// A file or folder that was named.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         match self.values.get(name) {

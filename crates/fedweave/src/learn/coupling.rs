@@ -13,6 +13,7 @@
 //! ([`Coupling::posterior`]).
 
 mod blend;
+mod bounded;
 mod choose;
 mod dense;
 mod evidence;
@@ -48,6 +49,7 @@ use network::Network;
 use rows::ModeRows;
 
 pub use blend::{Blend, Member, blend};
+pub use bounded::{Form, FormChoice, FormScore, Whitening, choose_form};
 pub use choose::{Candidate, Learnt, learn};
 pub(crate) use evidence::erfc;
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};

@@ -50,6 +50,25 @@ pub fn laplacian_elimination(graph: &Graph, d: usize) -> Option<Elimination> {
     Elimination::plan(graph, 1, Budget { flops: FACTOR_WORTH * product, fill })
 }
 
+/// The entries of the upper triangle of a matrix with `d x d` blocks `own` on the diagonal and `-stiff` where nodes are joined.
+pub fn block_entries(graph: &Graph, d: usize, stiff: &[f64], own: &[f64], entries: &mut [f64]) {
+    let mut next = 0;
+    let mut push = |value: f64| {
+        entries[next] = value;
+        next += 1;
+    };
+    for j in 0..graph.nodes() {
+        for b in 0..d {
+            for end in graph.ends(j).iter().filter(|end| (end.neighbour as usize) < j) {
+                let start = end.edge as usize * d * d + b * d;
+                stiff[start..start + d].iter().for_each(|c| push(-c));
+            }
+            let start = j * d * d + b * d;
+            own[start..=start + b].iter().for_each(|c| push(*c));
+        }
+    }
+}
+
 /// Blocks of this size or larger are eliminated as dense panels.
 const PANEL: usize = 8;
 

@@ -15,8 +15,8 @@ use crate::linalg::cholesky;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 
 use super::{
-    Curvature, FenchelGap, Loss, LossOptions, LossRows, PROXIMAL_ROUNDS, SecondOrder, Smooth, SoftKink, Softening,
-    positive_part,
+    Curvature, FenchelGap, Kink, Kinks, Loss, LossOptions, LossRows, PROXIMAL_ROUNDS, SecondOrder, Smooth, SoftKink,
+    Softening, positive_part,
 };
 
 /// The loss of all nodes with slopes `low` and `high`.
@@ -399,6 +399,51 @@ impl Loss for Kinked {
 
     fn softening(&self) -> Option<&dyn Softening> {
         Some(self)
+    }
+
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        Some(self)
+    }
+}
+
+impl Kinks for Kinked {
+    fn work_len(&self) -> usize {
+        Loss::work_len(self)
+    }
+
+    fn kinks<'a>(&'a self, node: usize, out: &mut Vec<Kink<'a>>) {
+        let rows = self.rows.iter(node).filter(|(.., share)| *share > 0.0);
+        out.extend(rows.map(|(x, y, a)| Kink { x, y, low: a * self.low, high: a * self.high }));
+    }
+
+    fn smooth_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
+        if !self.has_rows(node) {
+            out.fill(0.0);
+            return 0.0;
+        }
+        self.rows.ridge_gradient(w, out);
+        self.rows.ridge_value(w)
+    }
+
+    fn add_smooth_hessian(&self, node: usize, _w: &[f64], sum: &mut [f64], _work: &mut [f64]) {
+        if self.has_rows(node) {
+            let diagonal = self.rows.twice_ridge.iter().enumerate();
+            diagonal.for_each(|(j, q)| sum[cholesky::packed_len(j) + j] += q);
+        }
+    }
+
+    fn fenchel_gap_at(&self, node: usize, w: &[f64], v: &[f64], slopes: &[f64], work: &mut [f64]) -> FenchelGap {
+        if !self.has_rows(node) {
+            return FenchelGap { gap: 0.0, residue: norm2(v), slope: 0.0 };
+        }
+        // Rows without a share have no kink, and no slope.
+        let (all, rho) =
+            work[..w.len() + self.rows.data.rows(node).len()].split_at_mut(self.rows.data.rows(node).len());
+        let mut given = slopes.iter();
+        for (to, (.., share)) in all.iter_mut().zip(self.rows.iter(node)) {
+            *to = if share > 0.0 { given.next().copied().unwrap_or(0.0) } else { 0.0 };
+        }
+        self.gap_in_samples(node, w, v, w, rho, |r| all[r])
     }
 }
 

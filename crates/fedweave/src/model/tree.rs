@@ -18,6 +18,7 @@ use super::sample::Sample;
 use super::{FitError, Task};
 use crate::matrix::Rows;
 use crate::random::{Purpose, stream};
+use crate::trust::explain::paths::Parts;
 
 pub(crate) use grow::midpoint;
 pub(super) use work::TreeWork;
@@ -117,6 +118,18 @@ impl Tree {
     pub(super) fn value(&self, x: &[f64], outputs: usize) -> &[f64] {
         let leaf = self.leaf(x);
         &self.values[leaf * outputs..(leaf + 1) * outputs]
+    }
+
+    /// What every feature adds to an output on the way of a row from the root to its leaf.
+    pub(crate) fn path(&self, x: &[f64], outputs: usize, output: usize) -> Parts {
+        let value = |at: usize| self.values[at * outputs + output];
+        let (mut at, mut features) = (0, vec![0.0; x.len()]);
+        while self.nodes[at].feature != LEAF {
+            let (node, before) = (&self.nodes[at], value(at));
+            at = if x[node.feature as usize] <= node.threshold { at + 1 } else { node.second as usize };
+            features[node.feature as usize] += value(at) - before;
+        }
+        Parts { base: value(0), features }
     }
 
     /// Children come after their parents and exist, features exist, numbers are finite.

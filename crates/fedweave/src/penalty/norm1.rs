@@ -1,6 +1,6 @@
 //! `|t|_1`: every coordinate is shared or not on its own; the dual ball is a box.
 
-use super::{Penalty, ball_excess, ball_indicator};
+use super::{DualDomain, Penalty, ball_excess, ball_indicator};
 
 /// The sum of absolute values.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +9,10 @@ pub struct Norm1;
 impl Penalty for Norm1 {
     fn name(&self) -> &'static str {
         "norm1"
+    }
+
+    fn dual_domain(&self) -> Option<DualDomain> {
+        Some(DualDomain::Cube)
     }
 
     fn is_norm(&self) -> bool {

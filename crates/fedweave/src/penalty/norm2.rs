@@ -1,6 +1,6 @@
 //! `|t|_2`: the network lasso. Whole models are equal or not; the dual ball is Euclidean.
 
-use super::{Penalty, ball_excess, ball_indicator};
+use super::{DualDomain, Penalty, ball_excess, ball_indicator};
 use crate::matrix::{axpy, dot, norm2};
 use crate::unroll::{by_dim, known};
 
@@ -11,6 +11,10 @@ pub struct Norm2;
 impl Penalty for Norm2 {
     fn name(&self) -> &'static str {
         "norm2"
+    }
+
+    fn dual_domain(&self) -> Option<DualDomain> {
+        Some(DualDomain::Ball)
     }
 
     fn is_norm(&self) -> bool {

@@ -1,6 +1,6 @@
 //! `|t|_2^2`: the graph Laplacian. Models of neighbours are drawn together but stay different.
 
-use super::Penalty;
+use super::{DualDomain, Penalty};
 use crate::matrix::dot;
 
 /// The squared Euclidean norm, without a factor 1/2.
@@ -10,6 +10,10 @@ pub struct SquaredNorm;
 impl Penalty for SquaredNorm {
     fn name(&self) -> &'static str {
         "squared"
+    }
+
+    fn dual_domain(&self) -> Option<DualDomain> {
+        Some(DualDomain::Everything)
     }
 
     fn value(&self, _edge: usize, t: &[f64]) -> f64 {

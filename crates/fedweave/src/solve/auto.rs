@@ -5,14 +5,14 @@ mod cold;
 mod local;
 
 use super::judge::{Candidate, Judge};
-use super::{Choice, Record, Settings, Solution, Solver, Start, Status, Watch, newton, primal_dual};
+use super::{Choice, Record, Settings, Solution, Solver, Start, Status, Watch, interior, newton, primal_dual};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::solve::tuning::NUMBERS_BETWEEN_QUESTIONS;
 
 pub use attained::nodes_without_minimiser;
 pub(super) use cold::begin as begin_cold;
-pub use local::minimise_local;
+pub use local::{minimise_local, minimise_node};
 
 /// Minimises the problem from zero or from `start`. `watch` sees every record, and more often whatever takes long.
 pub fn solve(
@@ -30,6 +30,13 @@ pub fn solve(
     if edges == 0 || problem.lambda() == 0.0 {
         start.u.as_mut_slice().fill(0.0);
         return uncoupled(judge, start, settings);
+    }
+    // Planning an elimination costs as much as solving an easy problem: only where there are kinks.
+    if let (Solver::Auto, Some(kinks)) = (settings.solver, problem.loss().kinks())
+        && let Some(system) = interior::plan(problem)
+    {
+        let reason = format!("the loss has kinks; linear systems by sparse factors of {} entries", system.fill());
+        return interior::run(problem, kinks, system, settings, start, judge, Choice::new("interior point", reason));
     }
     let (plan, reason) = choose(problem, settings.solver);
     if warm && matches!(plan, Plan::Hybrid) {

@@ -69,6 +69,8 @@ pub struct Judge<'a> {
     warm: bool,
     /// The last point meets the conditions of optimality, for losses with kinks.
     optimal: bool,
+    /// The method brings proofs of its own: conditions of optimality are no substitute.
+    waits_for_proof: bool,
     /// The last suggestion for fusion, if there is anything to fuse.
     fused: Option<Partition>,
     /// It was the same at the look before.
@@ -100,6 +102,7 @@ impl<'a> Judge<'a> {
             stiff: STIFFNESS_FIRST,
             warm: false,
             optimal: false,
+            waits_for_proof: false,
             fuses: problem.penalty().is_norm() && problem.loss().has_hessian(),
             fused: None,
             steady: false,
@@ -169,6 +172,7 @@ impl<'a> Judge<'a> {
     /// Judges a point after so many iterations; `Some` ends the run.
     pub fn look(&mut self, iteration: usize, mut candidate: Candidate) -> Option<Status> {
         let problem = self.problem;
+        self.waits_for_proof = false;
         self.objective_before = self.objective;
         let objective = self.improve(&mut candidate);
         if !objective.is_finite() && self.w.is_some() {
@@ -209,6 +213,31 @@ impl<'a> Judge<'a> {
         let last = iteration >= self.settings.iterations_max;
         self.correct(iteration, &flow, sigma, last);
         self.record(iteration, &flow, sigma, last)
+    }
+
+    /// Like [`look`](Judge::look), for a method that brings its own proof: flows `u` that prove the gap `bound`, if they prove any.
+    pub fn look_proved(
+        &mut self,
+        iteration: usize,
+        w: Matrix,
+        u: Matrix,
+        bound: Option<f64>,
+        kkt: Kkt,
+        step_ratio: f64,
+    ) -> Option<Status> {
+        let objective = self.problem.objective(&w);
+        if !objective.is_finite() && self.w.is_some() {
+            return Some(Status::Diverged);
+        }
+        self.objective_before = self.objective;
+        self.waits_for_proof = true;
+        (self.kkt, self.step_ratio) = (kkt, step_ratio);
+        let best = bound.is_some_and(|gap| self.offer_bound(&u, objective - gap));
+        if self.u.is_none() {
+            self.u = Some(u.clone());
+        }
+        self.kkt_of_best = self.offer(w, objective) && best;
+        self.record(iteration, &u, 1.0, iteration >= self.settings.iterations_max)
     }
 
     /// Corrects the flows, where that is the way to a bound and the time is right: it costs many iterations' work.
@@ -284,7 +313,7 @@ impl<'a> Judge<'a> {
     fn converged(&self, record: &Record) -> Option<Status> {
         let small = match record.certified_gap.filter(|_| !self.optimal) {
             Some(gap) => gap <= self.allowed(),
-            None => record.kkt.residual() <= self.settings.tolerance,
+            None => !self.waits_for_proof && record.kkt.residual() <= self.settings.tolerance,
         };
         if small {
             return Some(Status::Converged);

@@ -111,7 +111,7 @@ pub fn pooled_errors(
 }
 
 /// Errors of every node over several sets of rows, each row counting the same.
-fn mean_errors<'a>(rows: &[Dataset], errors: impl Fn(usize) -> &'a Errors) -> Errors {
+pub(crate) fn mean_errors<'a>(rows: &[Dataset], errors: impl Fn(usize) -> &'a Errors) -> Errors {
     let of = |node: usize| {
         let parts = rows.iter().enumerate().filter_map(|(k, data)| {
             let weight: f64 = data.weights(node).iter().sum();

@@ -1,3 +1,4 @@
 //! Privacy: accountant, noise, sensitivities, audit and attacks, against independent computations.
 
 mod accountant;
+mod laplace;

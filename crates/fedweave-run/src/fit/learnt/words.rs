@@ -1,6 +1,6 @@
 //! What was learnt about a coupling, as JSON and in words.
 
-use fedweave::learn::coupling::Member;
+use fedweave::learn::coupling::{FormScore, Member};
 use fedweave::loss::Family;
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ impl LearntCoupling {
                 "error": m.error,
             })
         };
+        let score =
+            |s: &FormScore| json!({"penalty": s.form.name(), "reach": s.form.reach(), "error": s.errors.mean()});
         json!({
             "structure": c.structure.name(),
             "chosen_by": self.chosen_by,
@@ -31,6 +33,10 @@ impl LearntCoupling {
             "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
             "mean": self.mu,
             "log_likelihood": c.log_likelihood,
+            "penalty": self.form.name(),
+            "reach": self.form.reach(),
+            "pull_max": self.pull_max,
+            "penalties": self.forms.iter().map(score).collect::<Vec<_>>(),
             "members": self.blend.members.iter().map(member).collect::<Vec<_>>(),
         })
     }
@@ -66,7 +72,27 @@ impl LearntCoupling {
             ),
             (None, _) => "  the graph explains nothing beyond the common mean".into(),
         });
+        lines.extend(self.limit());
         lines
+    }
+
+    /// How far the pull of a node goes, where that was a question.
+    fn limit(&self) -> Option<String> {
+        let (first, rest) = self.forms.split_first()?;
+        let error = |s: &FormScore| s.errors.mean().map_or("unknown".into(), number);
+        let Some(reach) = self.form.reach() else {
+            return Some("  no bounded pull is better on folds by a standard error: quadratic, without a limit".into());
+        };
+        let chosen = rest.iter().find(|s| s.form == self.form)?;
+        Some(format!(
+            "  {} pull, which stops growing at {} deviations of what varies; a node pulls at all its neighbours together \
+             with at most {} (error on folds {}, quadratic {})",
+            self.form.name(),
+            number(reach),
+            self.pull_max.map_or("any force".into(), number),
+            error(chosen),
+            error(first)
+        ))
     }
 
     /// The members of an average.

@@ -6,31 +6,37 @@ use super::{Coupling, CouplingOptions, check};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::loss::{Family, LossOptions, NodeWeight};
+use crate::loss::{Family, Loss, LossOptions, NodeWeight};
 use crate::matrix::Matrix;
-use crate::penalty::Quadratic;
-use crate::problem::Problem;
 
 impl Coupling {
-    /// The problem whose optimum are the models given the rows: losses in which every row counts the same, the
-    /// quadratic penalty `s2 D^-1`, weights `rho A_e` on the edges and `1 - rho` to a hub, which is the last node.
-    ///
-    /// Both terms are divided by the mean number of rows of a node.
-    pub fn problem(&self, graph: &Graph, data: &Dataset) -> Result<Problem> {
+    /// What problems of this coupling have in common, but for a change of the rows: losses in which every row counts the same,
+    /// weights `rho A_e` on the edges and `1 - rho` to a hub, which is the last node, and what both terms are multiplied with: one
+    /// over the mean number of rows of a node. With the quadratic penalty `s2 D^-1` the optimum are the models given the rows.
+    pub(super) fn parts(
+        &self,
+        graph: &Graph,
+        data: &Dataset,
+        change: impl Fn(Dataset) -> Dataset,
+    ) -> Result<(Box<dyn Loss>, Graph, f64)> {
         check(graph, data, &CouplingOptions::default())?;
         let counts = (0..data.nodes()).map(|i| row_shares(data.weights(i)).0).filter(|m| *m > 0.0);
         let (nodes, rows) = counts.fold((0.0, 0.0), |(n, sum), m| (n + 1.0, sum + m));
         let unit = nodes / f64::max(rows, 1.0);
         let options = LossOptions { node_weight: NodeWeight::Unit(unit), ..Default::default() };
-        let loss = self.family.build(self.shared_rows(data)?.with_hub(), &options)?;
-        let penalty = Quadratic::new(&[self.penalty_matrix()])?;
-        Problem::build(graph.with_hub(1.0 - self.rho)?, loss, Box::new(penalty), unit)
+        let loss = self.family.build(change(self.shared_rows(data)?).with_hub(), &options)?;
+        Ok((loss, graph.with_hub(1.0 - self.rho)?, unit))
+    }
+
+    /// What `D^-1` is multiplied with.
+    pub(super) fn noise_scale(&self) -> f64 {
+        if self.family == Family::Squared { self.s2 } else { 0.5 }
     }
 
     /// `s2 D^-1`, or `D^-1 / 2` where the loss is the negative logarithm of a likelihood.
     pub fn penalty_matrix(&self) -> Matrix {
         let d = self.mu.len();
-        let noise = if self.family == Family::Squared { self.s2 } else { 0.5 };
+        let noise = self.noise_scale();
         let scale: Vec<f64> = (0..d).map(|j| self.covariance.row(j)[j].sqrt()).collect();
         let correlation: Vec<f64> =
             (0..d * d).map(|k| self.covariance.as_slice()[k] / (scale[k / d] * scale[k % d])).collect();

@@ -23,7 +23,7 @@ pub fn minimise_local(problem: &Problem, w: &mut Matrix, choose: impl Fn(usize) 
     });
 }
 
-fn minimise_node(loss: &dyn Loss, node: usize, w: &mut [f64], work: &mut [f64]) {
+pub fn minimise_node(loss: &dyn Loss, node: usize, w: &mut [f64], work: &mut [f64]) {
     let (before, work) = work.split_at_mut(w.len());
     let (mut tau, mut value) = (1.0, loss.value(node, w));
     for _ in 0..ROUNDS_MAX {

@@ -1,23 +1,15 @@
-//! The Newton system by a sparse Cholesky factor: unbeatable on chains, trees and other graphs that hardly fill up.
+//! The Newton system by a sparse Cholesky factor.
 
 use super::augmented::{Augmented, AugmentedPoint};
 use crate::graph::Graph;
+use crate::linalg::block_system::BlockSystem;
 use crate::linalg::cholesky::{packed_len, unpack};
-use crate::linalg::sparse::{Budget, Elimination, FILL_MAX, product_cost};
-use crate::matrix::axpy;
-use crate::parallel::for_blocks;
+use crate::linalg::sparse::{Budget, FILL_MAX, product_cost};
 use crate::solve::tuning::{PLANNED_EDGES_PER_NODE, PLANNED_SIZE};
 
 /// The plan and the numbers of a factorisation. Places are the nodes of the graph.
 pub struct Direct<'a> {
-    graph: &'a Graph,
-    elimination: Elimination,
-    /// `sigma J` of every edge, `d x d`.
-    stiff: Vec<f64>,
-    /// Diagonal blocks.
-    own: Vec<f64>,
-    entries: Vec<f64>,
-    values: Vec<f64>,
+    system: BlockSystem<'a>,
 }
 
 impl<'a> Direct<'a> {
@@ -28,25 +20,17 @@ impl<'a> Direct<'a> {
             return None;
         }
         let budget = Budget { flops: worth * product_cost(graph, d), fill: FILL_MAX };
-        let elimination = Elimination::plan(graph, d, budget)?;
-        Some(Direct {
-            graph,
-            entries: vec![0.0; elimination.entries()],
-            elimination,
-            stiff: vec![0.0; graph.edges() * d * d],
-            own: vec![0.0; graph.nodes() * d * d],
-            values: Vec::new(),
-        })
+        Some(Direct { system: BlockSystem::plan(graph, d, budget)? })
     }
 
     /// Entries of the factor.
     pub fn fill(&self) -> usize {
-        self.elimination.fill()
+        self.system.fill()
     }
 
     /// Entries of the upper triangle of the matrix.
     pub fn entries(&self) -> usize {
-        self.entries.len()
+        self.system.entries()
     }
 
     /// `x <- -(H + delta + sigma D' J D)^-1 gradient`; false if the matrix is singular.
@@ -58,65 +42,27 @@ impl<'a> Direct<'a> {
         hessian: &[f64],
         x: &mut [f64],
     ) -> bool {
-        self.fill_edges(a, point);
-        self.fill_nodes(a, hessian_at, hessian);
-        self.fill_entries(a.terms.dim());
-        if !self.elimination.factor(&self.entries, &mut self.values) {
+        let (d, sigma) = (a.terms.dim(), a.sigma);
+        let edge = |e: usize, block: &mut [f64]| {
+            let mut work = a.scratch.lock();
+            for (j, row) in block.chunks_exact_mut(d).enumerate() {
+                row[j] = sigma;
+                let y = point.y.row(e);
+                a.penalty.jacobian(a.layout.edge[e] as usize, a.weight[e], sigma, y, row, &mut work);
+            }
+        };
+        let node = |place: usize, block: &mut [f64]| {
+            let mut packed = vec![0.0; packed_len(d)];
+            a.terms.add_hessian(place, &hessian[hessian_at[place]..hessian_at[place + 1]], &mut packed);
+            unpack(&packed, d, block);
+            (0..d).for_each(|j| block[j * (d + 1)] += a.delta + a.damping);
+        };
+        self.system.set(edge, node);
+        if !self.system.factor() {
             return false;
         }
         x.iter_mut().zip(point.gradient.as_slice()).for_each(|(x, g)| *x = -g);
-        self.elimination.solve(&self.values, x, 1);
+        self.system.solve(x);
         x.iter().all(|x| x.is_finite())
-    }
-
-    fn fill_edges(&mut self, a: &Augmented, point: &AugmentedPoint) {
-        let (d, sigma) = (a.terms.dim(), a.sigma);
-        for_blocks(&mut self.stiff, d * d, |start, blocks| {
-            let mut work = a.scratch.lock();
-            for (k, block) in blocks.chunks_exact_mut(d * d).enumerate() {
-                let (e, y) = (start + k, point.y.row(start + k));
-                block.fill(0.0);
-                for (j, row) in block.chunks_exact_mut(d).enumerate() {
-                    row[j] = sigma;
-                    a.penalty.jacobian(a.layout.edge[e] as usize, a.weight[e], sigma, y, row, &mut work);
-                }
-            }
-        });
-    }
-
-    fn fill_nodes(&mut self, a: &Augmented, hessian_at: &[usize], hessian: &[f64]) {
-        let (d, graph, stiff) = (a.terms.dim(), self.graph, &self.stiff);
-        for_blocks(&mut self.own, d * d, |start, blocks| {
-            let mut packed = vec![0.0; packed_len(d)];
-            for (k, block) in blocks.chunks_exact_mut(d * d).enumerate() {
-                let place = start + k;
-                packed.fill(0.0);
-                a.terms.add_hessian(place, &hessian[hessian_at[place]..hessian_at[place + 1]], &mut packed);
-                unpack(&packed, d, block);
-                (0..d).for_each(|j| block[j * (d + 1)] += a.delta + a.damping);
-                for end in graph.ends(place) {
-                    let e = end.edge as usize;
-                    axpy(1.0, &stiff[e * d * d..(e + 1) * d * d], block);
-                }
-            }
-        });
-    }
-
-    fn fill_entries(&mut self, d: usize) {
-        let mut next = 0;
-        let mut push = |value: f64| {
-            self.entries[next] = value;
-            next += 1;
-        };
-        for j in 0..self.graph.nodes() {
-            for b in 0..d {
-                for end in self.graph.ends(j).iter().filter(|end| (end.neighbour as usize) < j) {
-                    let start = end.edge as usize * d * d + b * d;
-                    self.stiff[start..start + d].iter().for_each(|c| push(-c));
-                }
-                let start = j * d * d + b * d;
-                self.own[start..=start + b].iter().for_each(|c| push(*c));
-            }
-        }
     }
 }

@@ -10,11 +10,12 @@
 //! assert!(spent.epsilon > 1.51 && spent.epsilon < 1.53);
 //! ```
 //!
-//! Where a formula is known ([`gaussian`], one release), it is used; else privacy-loss distributions, and Renyi divergences
+//! [`laplace`] does the same for Laplace noise. Where a formula is known ([`gaussian`], one release), it is used; else privacy-loss distributions, and Renyi divergences
 //! ([`rdp`]) where these would be too long.
 
 mod fft;
 pub mod gaussian;
+pub mod laplace;
 pub mod normal;
 mod once;
 mod pld;

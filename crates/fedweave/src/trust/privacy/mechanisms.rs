@@ -1,12 +1,17 @@
 //! Noise on a grid, by integer arithmetic alone: noise in floating point gives its secrets away by its last bits (Mironov 2012).
 //!
-//! [`discrete`] samples exactly; [`Grid`] puts numbers on a grid and adds noise there; [`clip`] bounds what one row can do. Running
+//! [`discrete`] samples exactly; [`Grid`] and [`LaplaceGrid`] put numbers on a grid and add noise there; [`choose`] picks one of several
+//! with a preference for small scores; [`clip`] bounds what one row can do. Running
 //! times depend on what is drawn: constant time is not claimed.
 
+mod choice;
 pub mod discrete;
 mod grid;
+mod laplace;
 
+pub use choice::choose;
 pub use grid::Grid;
+pub use laplace::LaplaceGrid;
 
 use crate::matrix::norm2;
 

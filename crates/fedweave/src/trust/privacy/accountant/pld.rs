@@ -13,8 +13,9 @@ mod single;
 mod sum;
 
 use super::sampled::{Direction, Sampled};
-use plan::{Effort, Plan};
-use single::Single;
+use plan::Plan;
+pub use plan::{Effort, Window};
+pub use single::Single;
 
 /// Most attempts to centre the tilt at the answer.
 const REFINEMENTS: usize = 6;
@@ -23,8 +24,14 @@ const REFINEMENTS: usize = 6;
 pub fn epsilon(release: Sampled, rounds: f64, delta: f64) -> f64 {
     let solve = |direction, effort| {
         let plan = Plan::new(release, rounds, delta, direction, effort);
-        (Single::new(&plan).compose(&plan).epsilon(&plan), plan.near)
+        (Single::new(&plan).compose(&plan.window).epsilon(&plan.window), plan.window.near)
     };
+    worse_of_both(solve, -rounds * (-release.rate).ln_1p())
+}
+
+/// The larger bound of both directions. `solve` gives a bound and where it expected one; `sure` bounds what adding a row costs, because its
+/// loss is at most `-log(1 - q)` in every round.
+pub fn worse_of_both(solve: impl Fn(Direction, Effort) -> (f64, f64), sure: f64) -> f64 {
     let refined = |direction, (mut best, expected): (f64, f64)| {
         let mut near = expected.min(best);
         for _ in 0..REFINEMENTS {
@@ -41,9 +48,7 @@ pub fn epsilon(release: Sampled, rounds: f64, delta: f64) -> f64 {
         best
     };
     let remove = refined(Direction::Remove, solve(Direction::Remove, Effort::Quick));
-    // Taking a row away costs more in all known cases. Then a simple bound for adding one is enough: its loss is at most
-    // -log(1 - q) in every round.
-    let sure = -rounds * (-release.rate).ln_1p();
+    // Taking a row away costs more in all known cases. Then a simple bound for adding one is enough.
     if sure <= remove {
         return remove;
     }

@@ -103,6 +103,11 @@ impl Moments {
         }
     }
 
+    /// Moments of a loss with these values of `L` and logarithms of their probabilities without the row; it is at most `most`.
+    pub fn of_points(points: Vec<(f64, f64)>, direction: Direction, most: f64) -> Self {
+        Moments { direction, points, log_step: 0.0, tilts: ((1e-9 / most).ln(), (1e3 / most).ln()) }
+    }
+
     /// Log-moment at `theta`, mean and variance of the loss where probabilities are tilted by `e^{theta loss}`.
     pub fn at(&self, theta: f64) -> (f64, f64, f64) {
         let (order, sign) = match self.direction {

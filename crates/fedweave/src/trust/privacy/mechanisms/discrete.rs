@@ -28,7 +28,7 @@ impl Ratio {
 }
 
 /// A whole number below `bound`, every one equally likely.
-fn below(bound: u128, rng: &mut impl Rng) -> u128 {
+pub(super) fn below(bound: u128, rng: &mut impl Rng) -> u128 {
     let bits = u128::BITS - (bound - 1).leading_zeros();
     if bits == 0 {
         return 0;
@@ -43,7 +43,7 @@ fn below(bound: u128, rng: &mut impl Rng) -> u128 {
 }
 
 /// True with probability `exp(-above / below)`.
-fn bernoulli_exp(mut above: u128, under: u128, rng: &mut impl Rng) -> bool {
+pub(super) fn bernoulli_exp(mut above: u128, under: u128, rng: &mut impl Rng) -> bool {
     // e^-x = (e^-1)^floor(x) e^-(x - floor(x)).
     while above > under {
         if !bernoulli_exp_small(1, 1, rng) {

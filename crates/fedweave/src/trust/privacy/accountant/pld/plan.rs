@@ -33,17 +33,23 @@ impl Effort {
     }
 }
 
-/// Grid, window and tilt.
+/// A sampled Gaussian release, and how its losses are summed.
 pub struct Plan {
     pub release: Sampled,
-    pub rounds: f64,
-    pub delta: f64,
     pub direction: Direction,
     /// Bounds of `z`.
     pub z: (f64, f64),
-    /// Probabilities that the loss is above or below that of these bounds.
-    pub tail_above: f64,
+    /// Probability that the loss is below that of these bounds.
     pub tail_below: f64,
+    pub window: Window,
+}
+
+/// Grid, window and tilt.
+pub struct Window {
+    pub rounds: f64,
+    pub delta: f64,
+    /// Probability of a loss of one release above those that are looked at.
+    pub tail_above: f64,
     /// The tilt.
     pub theta: f64,
     /// The window of the sum.
@@ -71,6 +77,19 @@ impl Plan {
             Direction::Add => -release.log_ratio(z.0),
         };
         let moments = Moments::new(release, direction, z, most);
+        let window = Window::new(&moments, most, tail, rounds, delta, effort);
+        Plan { release, direction, z, tail_below: LOW_TAIL, window }
+    }
+
+    /// The sign of the loss against `L(z)`.
+    pub fn sign(&self) -> f64 {
+        if self.direction == Direction::Remove { 1.0 } else { -1.0 }
+    }
+}
+
+impl Window {
+    /// A window for losses with these moments, which are at most `most` but for a probability of `tail_above`.
+    pub fn new(moments: &Moments, most: f64, tail_above: f64, rounds: f64, delta: f64, effort: Effort) -> Self {
         let chernoff = moments.tilt(-delta.ln(), rounds);
         let theta = match effort {
             Effort::Quick => chernoff,
@@ -96,27 +115,6 @@ impl Plan {
         let step = wanted.max(circle / (length_max - 4) as f64);
         let high = if whole { high + rounds * step } else { high };
         let length = ((circle.max(high - low) / step) as usize + 4).next_power_of_two().min(length_max);
-        let (tail_above, tail_below) = (tail, LOW_TAIL);
-        Plan {
-            release,
-            rounds,
-            delta,
-            direction,
-            z,
-            tail_above,
-            tail_below,
-            theta,
-            low,
-            high,
-            step,
-            length,
-            theta_high,
-            near,
-        }
-    }
-
-    /// The sign of the loss against `L(z)`.
-    pub fn sign(&self) -> f64 {
-        if self.direction == Direction::Remove { 1.0 } else { -1.0 }
+        Window { rounds, delta, tail_above, theta, low, high, step, length, theta_high, near }
     }
 }

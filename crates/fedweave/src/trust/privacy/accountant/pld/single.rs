@@ -3,9 +3,11 @@
 use std::sync::LazyLock;
 
 use super::super::fft::{Complex, Fft};
+use super::super::laplace::Laplace;
 use super::super::normal::log_density;
 use super::super::quadrature::gauss_legendre;
-use super::plan::Plan;
+use super::super::sampled::Direction;
+use super::plan::{Plan, Window};
 use super::sum::Sum;
 
 /// Relative error of a mass, and error of the share of a cell that moves up.
@@ -25,12 +27,13 @@ const NEGLIGIBLE: f64 = 60.0;
 
 /// The loss of one release: grid indices, from the smallest, and their probabilities.
 pub struct Single {
-    atoms: Vec<(i64, f64)>,
+    /// In increasing order.
+    pub atoms: Vec<(i64, f64)>,
 }
 
 impl Single {
     pub fn new(plan: &Plan) -> Self {
-        let (release, z, step, sign) = (plan.release, plan.z, plan.step, plan.sign());
+        let (release, z, step, sign) = (plan.release, plan.z, plan.window.step, plan.sign());
         let ends = [sign * release.log_ratio(z.0), sign * release.log_ratio(z.1)];
         let mut at = (ends[0].min(ends[1]) / step).floor() as i64;
         let end = ((ends[0].max(ends[1]) / step).ceil() as i64).max(at + 1);
@@ -50,9 +53,33 @@ impl Single {
         Single { atoms }
     }
 
+    /// The same for Laplace noise, whose losses are bounded.
+    pub fn laplace(release: &Laplace, direction: Direction, window: &Window) -> Self {
+        let (step, (least, most)) = (window.step, release.losses(direction));
+        let mut at = (least / step).floor() as i64;
+        let end = ((most / step).ceil() as i64).max(at + 1);
+        let (mut atoms, mut stays) = (Vec::new(), 0.0);
+        while at < end {
+            let width = ((at.abs() as f64 / STEPS_OF_LOSS) as i64).clamp(1, end - at);
+            let (floor, ceiling) = (at as f64 * step, (at + width) as f64 * step);
+            // The ends hold all the probability that is there.
+            let low = if atoms.is_empty() { f64::NEG_INFINITY } else { floor };
+            let high = if at + width == end { f64::INFINITY } else { ceiling };
+            let (total, other) = release.of_losses(direction, low, high);
+            let range = -(floor - ceiling).exp_m1();
+            let rounding = SHARE_ERROR + 8.0 * f64::EPSILON / range;
+            let up = ((total - floor.exp() * other) / range + rounding * total).clamp(0.0, total);
+            atoms.push((at, (stays + total - up) * (1.0 + MASS_ERROR)));
+            stays = up;
+            at += width;
+        }
+        atoms.push((at, stays * (1.0 + MASS_ERROR)));
+        Single { atoms }
+    }
+
     /// `log sum mass e^{theta loss}`.
-    fn log_moment(&self, plan: &Plan, theta: f64) -> f64 {
-        let exponent = |index: i64| theta * index as f64 * plan.step;
+    fn log_moment(&self, window: &Window, theta: f64) -> f64 {
+        let exponent = |index: i64| theta * index as f64 * window.step;
         let largest = exponent(self.largest());
         largest + self.atoms.iter().map(|(k, mass)| mass * (exponent(*k) - largest).exp()).sum::<f64>().ln()
     }
@@ -62,19 +89,19 @@ impl Single {
     }
 
     /// Chernoff's bound on the probability of a sum above the window.
-    fn above(&self, plan: &Plan) -> f64 {
-        if plan.high >= plan.rounds * self.largest() as f64 * plan.step {
+    fn above(&self, window: &Window) -> f64 {
+        if window.high >= window.rounds * self.largest() as f64 * window.step {
             return 0.0;
         }
-        let bound = |theta: f64| (plan.rounds * self.log_moment(plan, theta) - theta * plan.high).exp();
-        [0.6, 0.8, 1.0].map(|share| bound(share * plan.theta_high)).into_iter().fold(1.0, f64::min)
+        let bound = |theta: f64| (window.rounds * self.log_moment(window, theta) - theta * window.high).exp();
+        [0.6, 0.8, 1.0].map(|share| bound(share * window.theta_high)).into_iter().fold(1.0, f64::min)
     }
 
     /// The sum of the losses of all rounds.
-    pub fn compose(&self, plan: &Plan) -> Sum {
-        let (n, rounds) = (plan.length, plan.rounds);
-        let log_moment = self.log_moment(plan, plan.theta);
-        let tilt = |(index, mass): &(i64, f64)| mass * (plan.theta * *index as f64 * plan.step - log_moment).exp();
+    pub fn compose(&self, window: &Window) -> Sum {
+        let (n, rounds) = (window.length, window.rounds);
+        let log_moment = self.log_moment(window, window.theta);
+        let tilt = |(index, mass): &(i64, f64)| mass * (window.theta * *index as f64 * window.step - log_moment).exp();
         let mean: f64 = self.atoms.iter().map(|atom| atom.0 as f64 * tilt(atom)).sum();
         // Centred, so that the angles of large coefficients are small.
         let centre = mean.round() as i64;
@@ -88,7 +115,7 @@ impl Single {
         let (errors, squares) = raise(&mut x, rounds, relative * root * norm);
         fft.forward(&mut x);
         let error = (errors + relative * root * squares.sqrt()) / n as f64;
-        let beyond = rounds * plan.tail_above + self.above(plan);
+        let beyond = rounds * window.tail_above + self.above(window);
         Sum { x, error, offset: centre as f64 * rounds, log_scale: rounds * log_moment, beyond }
     }
 }

@@ -1,7 +1,7 @@
 //! The sum of the losses of all rounds, and the `epsilon` that is read off it.
 
 use super::super::fft::Complex;
-use super::plan::Plan;
+use super::plan::Window;
 use super::single::MASS_ERROR;
 
 /// Tilted probabilities of the sum of all losses, round a circle.
@@ -28,26 +28,26 @@ impl Sum {
 
     /// The smallest `epsilon` with `delta(epsilon) <= delta`:
     /// `delta(epsilon) = e^{scale} sum_{s > epsilon} p(s) e^{-theta s} (1 - e^{epsilon - s})`, read from the largest `s` down.
-    pub fn epsilon(&self, plan: &Plan) -> f64 {
-        let left = plan.delta / (1.0 + 4.0 * plan.rounds * MASS_ERROR) - self.beyond;
+    pub fn epsilon(&self, window: &Window) -> f64 {
+        let left = window.delta / (1.0 + 4.0 * window.rounds * MASS_ERROR) - self.beyond;
         if left.is_nan() || left <= 0.0 {
             return f64::INFINITY;
         }
         let scale = self.log_scale - left.ln();
-        let (top, bottom) = ((plan.high / plan.step).ceil(), (plan.low / plan.step).floor().max(0.0));
+        let (top, bottom) = ((window.high / window.step).ceil(), (window.low / window.step).floor().max(0.0));
         // `above` sums p e^{-theta s}, `below` the same times e^{s_j - s}, where s_j is where the walk is.
         let (mut above, mut below, mut j) = (0.0, 0.0, top);
-        let shrink = (-plan.step).exp();
+        let shrink = (-window.step).exp();
         while j >= bottom {
-            let p = self.at(j) * (scale - plan.theta * j * plan.step).exp();
+            let p = self.at(j) * (scale - window.theta * j * window.step).exp();
             above += p;
             below = below * shrink + p;
             if above - shrink * below >= 1.0 {
-                return (j * plan.step + ((above - 1.0) / below).ln()).max(0.0);
+                return (j * window.step + ((above - 1.0) / below).ln()).max(0.0);
             }
             j -= 1.0;
         }
         // Smaller than anything in the window.
-        bottom * plan.step
+        bottom * window.step
     }
 }

@@ -1,0 +1,111 @@
+//! A first look at files, before anything is fitted: what the columns hold, which part each may play, and the network that follows.
+
+mod guess;
+
+use std::path::Path;
+
+use fedweave_io::{Kind, Table, load};
+use fedweave_report::{Node, Report};
+use serde::Serialize;
+
+use crate::drawing::{blank, draw};
+use crate::error::Result;
+use crate::request::{FitRequest, Settings};
+use crate::wording::{counted, notices, row_notices};
+
+/// What a table holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Preview {
+    /// Number of rows.
+    pub rows: usize,
+    /// The columns, in the order of the file.
+    pub columns: Vec<ColumnFacts>,
+    /// Settings that fit these columns, to begin with.
+    pub guess: Settings,
+    /// What to look at twice.
+    pub warnings: Vec<String>,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnFacts {
+    /// Its name.
+    pub name: String,
+    /// All cells that are there are numbers.
+    pub number: bool,
+    /// Number of different cells.
+    pub distinct: usize,
+    /// Number of missing cells.
+    pub missing: usize,
+    /// The smallest and the largest number.
+    pub range: Option<(f64, f64)>,
+    /// The mean of the numbers.
+    pub mean: Option<f64>,
+    /// The first few different cells.
+    pub examples: Vec<String>,
+}
+
+/// Cells shown of a column.
+const EXAMPLES: usize = 4;
+
+impl Preview {
+    /// Looks at a file.
+    pub fn of_file(path: &Path) -> Result<Preview> {
+        let table = Table::read(path, |_| Kind::Text)?;
+        let columns: Vec<ColumnFacts> = (0..table.names().len()).map(|column| facts(&table, column)).collect();
+        let mut warnings: Vec<String> = table.notes().to_vec();
+        let guess = guess::settings(path, table.rows(), &columns);
+        warnings.extend(guess::warnings(table.rows(), &columns));
+        Ok(Preview { rows: table.rows(), columns, guess, warnings })
+    }
+}
+
+fn facts(table: &Table, column: usize) -> ColumnFacts {
+    let (text, numbers) = (table.text(column), table.numbers(column));
+    let known = || numbers.values.iter().copied().filter(|value| value.is_finite());
+    let number = numbers.stray.is_none() && known().next().is_some();
+    let count = known().count() as f64;
+    let present = || text.levels.iter().filter(|level| !fedweave_io::is_missing(level));
+    let gaps = text.gaps(fedweave_io::is_missing).len();
+    ColumnFacts {
+        name: table.names()[column].clone(),
+        number,
+        distinct: present().count(),
+        missing: if number { numbers.missing } else { gaps },
+        range: number.then(|| (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max))),
+        mean: number.then(|| known().sum::<f64>() / count),
+        examples: present().take(EXAMPLES).cloned().collect(),
+    }
+}
+
+/// The network of a request, and what there is to say about it.
+pub struct Picture {
+    /// Nodes and edges; no models.
+    pub report: Report,
+    /// Counts, in words.
+    pub words: String,
+    /// What the user should know.
+    pub notices: Vec<String>,
+}
+
+/// Reads the files of a fit and draws their network. What a fit would refuse is refused here.
+pub fn picture(settings: &Settings) -> Result<Picture> {
+    let (request, spec) = FitRequest::of_files(settings)?;
+    let input = load(&spec)?;
+    // A loss that does not go with the labels is found now.
+    let loss = request.model.loss(&input)?;
+    crate::checks::check(&request.model, &input, &loss)?;
+    let mut report = blank(&request.naming, || "The network".into());
+    let (nodes, edges, features) = (input.names.len(), input.graph.edges(), input.features.len());
+    (report.what.nodes, report.what.edges, report.what.rows) = (nodes, edges, input.data.len());
+    draw(&mut report, &input, &input.graph, |_| Node::default(), |_| false);
+    let words = format!(
+        "{}, {}, {}, {} each",
+        counted(nodes, "node"),
+        counted(edges, "edge"),
+        counted(input.data.len(), "row"),
+        counted(features, "parameter")
+    );
+    let notices = if edges == 0 { row_notices(&input) } else { notices(&input) };
+    Ok(Picture { report, words, notices })
+}

@@ -1,0 +1,280 @@
+//! Long work in the background: one job at a time, with progress for every tab, that can be cancelled.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fedweave::solve::{Record, Status, Watch};
+use fedweave_io::load;
+use fedweave_run::compare::compare;
+use fedweave_run::fit::{fit, write_run};
+use fedweave_run::request::again::command;
+use fedweave_run::request::{CompareRequest, FitRequest, Job, Settings};
+use fedweave_run::slide::Slider;
+use fedweave_run::{Error, Observer, Result, Stage, run_dir};
+use serde_json::{Value as Json, json};
+
+use crate::session::{Fitted, Models, Studio, for_fit, for_job};
+
+/// What can be started.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Task {
+    /// A model at every node.
+    Fit,
+    /// Local, global, networked, shuffled, rivals.
+    Compare,
+    /// The fit again, into a run directory.
+    Export(PathBuf),
+}
+
+impl Task {
+    fn name(&self) -> &'static str {
+        match self {
+            Task::Fit => "fit",
+            Task::Compare => "compare",
+            Task::Export(_) => "export",
+        }
+    }
+}
+
+/// Work that runs, or that ran last.
+pub struct Work {
+    name: &'static str,
+    progress: Progress,
+    stop: Arc<AtomicBool>,
+    /// How it ended: in words, and whether well.
+    ended: Option<(bool, String)>,
+}
+
+#[derive(Default, Clone)]
+struct Progress {
+    what: String,
+    share: Option<f64>,
+    iteration: usize,
+    objective: Option<f64>,
+    gap: Option<f64>,
+    seconds: f64,
+}
+
+impl Work {
+    /// For the page.
+    pub fn state(&self) -> Json {
+        let p = &self.progress;
+        json!({
+            "name": self.name,
+            "running": self.ended.is_none(),
+            "good": self.ended.as_ref().map(|(good, _)| good),
+            "words": self.ended.as_ref().map(|(_, words)| words),
+            "what": p.what,
+            "share": p.share,
+            "iteration": p.iteration,
+            "objective": p.objective,
+            "gap": p.gap,
+            "seconds": p.seconds,
+            "cancelling": self.stop.load(Ordering::Relaxed),
+        })
+    }
+
+    fn runs(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Asks it to end.
+    pub fn cancel(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Starts a task unless one runs.
+pub fn start(studio: &Arc<Studio>, task: Task) -> Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let work = Work { name: task.name(), progress: Progress::default(), stop: stop.clone(), ended: None };
+    let settings = studio.change(|session| {
+        if session.work.as_ref().is_some_and(Work::runs) {
+            return Err(Error::request("something is running already: wait for it, or cancel it"));
+        }
+        session.work = Some(work);
+        Ok(session
+            .fitted
+            .as_ref()
+            .filter(|_| matches!(task, Task::Export(_)))
+            .map_or_else(|| session.settings.clone(), Fitted::again))
+    })?;
+    let studio = studio.clone();
+    std::thread::spawn(move || {
+        let watcher = Watcher::new(studio.clone(), stop);
+        // A panic in a job must not leave it running for ever in the eyes of the page.
+        let job = std::panic::AssertUnwindSafe(|| run(&studio, &task, &settings, &watcher));
+        let outcome = std::panic::catch_unwind(job)
+            .unwrap_or_else(|_| Err(Error::request("this should not have happened: see the terminal")));
+        let ended = match outcome {
+            Ok(words) => (true, words),
+            Err(_) if watcher.interrupted() => (false, "cancelled; nothing has changed".into()),
+            Err(error) => (false, studio.without_uploads(&error.to_string())),
+        };
+        studio.change(|session| {
+            if let Some(work) = &mut session.work {
+                work.ended = Some(ended);
+            }
+        });
+    });
+    Ok(())
+}
+
+fn run(studio: &Studio, task: &Task, settings: &Settings, watcher: &Watcher) -> Result<String> {
+    match task {
+        Task::Fit => run_fit(studio, &for_fit(settings)?, watcher),
+        Task::Compare => run_compare(studio, &for_job(settings, Job::Compare)?, watcher),
+        Task::Export(out) => {
+            let settings = for_fit(settings)?;
+            let writer = run_dir::create_at(out, false)?;
+            let (mut request, spec) = FitRequest::of_files(&settings)?;
+            request.naming.command = command(Job::Fit, &settings);
+            let result = fit(request, load(&spec)?, watcher)?;
+            watcher.refuse_if_cancelled()?;
+            Ok(format!("written to {}", write_run(&result, writer)?.display()))
+        }
+    }
+}
+
+fn run_fit(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Result<String> {
+    let (request, spec) = FitRequest::of_files(settings)?;
+    let result = fit(request, load(&spec)?, watcher)?;
+    watcher.refuse_if_cancelled()?;
+    let lambda = result.problem.lambda();
+    let fixed_because = Slider::refuses(&result);
+    let (models, range) = match fixed_because {
+        Some(_) => (Models::Still(result), None),
+        None => {
+            let slider = Slider::new(result)?;
+            let range = slider.range();
+            (Models::Sliding(slider), Some(range))
+        }
+    };
+    studio.change(|session| {
+        session.fitted = Some(Fitted {
+            settings: settings.clone(),
+            models: Arc::new(Mutex::new(models)),
+            range,
+            fixed_because,
+            lambda,
+            moved: false,
+            comparison: None,
+        });
+    });
+    studio.show_fit()?;
+    Ok("done".into())
+}
+
+fn run_compare(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Result<String> {
+    let (request, spec) = CompareRequest::of_files(settings)?;
+    let result = compare(request, load(&spec)?, watcher)?;
+    watcher.refuse_if_cancelled()?;
+    let mut report = result.report();
+    let found = report.comparison.take();
+    let words = fedweave_run::compare::text(&result);
+    let comparison = found.clone();
+    let fitted = studio.change(|session| {
+        if let Some(fitted) = &mut session.fitted {
+            fitted.comparison = comparison;
+        }
+        session.fitted.is_some()
+    });
+    match fitted {
+        true => studio.show_fit()?,
+        false => {
+            report.comparison = found;
+            let page = fedweave_report::live::body(&report)?;
+            studio.change(|session| session.show(page));
+        }
+    }
+    Ok(words)
+}
+
+/// Sees how far a job is and tells the tabs.
+struct Watcher {
+    studio: Arc<Studio>,
+    started: Instant,
+    stop: Arc<AtomicBool>,
+    now: Mutex<Now>,
+}
+
+struct Now {
+    stage: Stage,
+    stage_began: Instant,
+    /// The error that was seen first.
+    first: Option<f64>,
+    told: Option<Instant>,
+}
+
+/// Pause between two words of progress.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Watcher {
+    fn new(studio: Arc<Studio>, stop: Arc<AtomicBool>) -> Self {
+        let now = Now { stage: Stage::new("reading", 1.0), stage_began: Instant::now(), first: None, told: None };
+        Watcher { studio, started: Instant::now(), stop, now: Mutex::new(now) }
+    }
+
+    fn refuse_if_cancelled(&self) -> Result<()> {
+        if self.interrupted() { Err(Error::request("cancelled")) } else { Ok(()) }
+    }
+
+    fn tell(&self, now: &mut Now, always: bool, progress: impl FnOnce(&mut Progress)) {
+        if !always && now.told.is_some_and(|told| told.elapsed() < PAUSE) {
+            return;
+        }
+        now.told = Some(Instant::now());
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.studio.change(|session| {
+            if let Some(work) = &mut session.work {
+                work.progress.seconds = seconds;
+                progress(&mut work.progress);
+            }
+        });
+    }
+}
+
+impl Observer for Watcher {
+    fn begin(&self, stage: Stage) {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        (now.stage, now.stage_began, now.first) = (stage, Instant::now(), None);
+        let what = now.stage.what.clone();
+        self.tell(&mut now, true, |progress| progress.what = what);
+    }
+
+    fn see(&self, record: &Record) -> Watch {
+        if self.interrupted() {
+            return Watch::Stop(Status::Interrupted);
+        }
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = Stage::error_of(record);
+        let first = *now.first.get_or_insert(error);
+        let elapsed = now.stage_began.elapsed().as_secs_f64();
+        let share = now.stage.share_done(record, first, elapsed);
+        self.tell(&mut now, false, |progress| {
+            progress.share = Some(share);
+            (progress.iteration, progress.objective) = (record.iteration, Some(record.objective));
+            progress.gap = record.certified_gap;
+        });
+        Watch::Continue
+    }
+
+    fn advance(&self, what: &str, done: usize, total: usize) {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = format!("{what} {} of {total}", done + 1);
+        self.tell(&mut now, true, |progress| {
+            progress.what = what;
+            progress.share = Some(done as f64 / total.max(1) as f64);
+        });
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+}
