@@ -15,7 +15,8 @@ try:
 except ImportError as missing:
     raise ImportError("fedweave.ray needs Ray: pip install 'fedweave[ray]'") from missing
 
+from ._crew import PartLostError
 from ._fit import fit
 from ._result import RayResult
 
-__all__ = ["RayResult", "fit"]
+__all__ = ["PartLostError", "RayResult", "fit"]

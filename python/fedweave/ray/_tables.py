@@ -45,7 +45,7 @@ class RowsFile:
     def names(self) -> list[str]:
         """The nodes that have rows."""
         column = _dataset(self.path).to_table(columns=[self.node]).column(0)
-        return [name_of(node) for node in column.unique().to_pylist()]
+        return _names(column.unique(), self.path, self.node)
 
     def read(self, index: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features, targets and node numbers of the rows of these nodes, in the order of the file."""
@@ -69,25 +69,37 @@ class RowsFile:
         if column.null_count:
             raise FileError(f"{self.path}: column {name!r} has empty cells", path=self.path, line=None)
         try:
-            return column.to_numpy(zero_copy_only=False).astype(np.float64)
+            values = column.to_numpy(zero_copy_only=False).astype(np.float64)
         except (TypeError, ValueError):
             raise FileError(f"{self.path}: column {name!r} does not hold numbers", path=self.path, line=None) from None
+        if not np.isfinite(values).all():
+            raise FileError(f"{self.path}: column {name!r} holds a number that is not finite", path=self.path, line=None)
+        return values
 
 
-def read_edges(path: str) -> tuple[list[str], list[str], np.ndarray]:
+def read_edges(path: str) -> tuple[list[list[str]], np.ndarray]:
     """Ends and weights of edges: the first two columns, and the third if there is one."""
     table = _dataset(path).to_table()
     if table.num_columns < 2:
         raise GraphError(f"{path}: edges need two columns, the nodes at their ends, and may have a third, their weight")
-    ends = [[name_of(node) for node in table.column(k).to_pylist()] for k in (0, 1)]
-    weights = np.ones(table.num_rows)
-    if table.num_columns > 2:
-        weights = table.column(2).to_numpy().astype(np.float64)
-    return ends[0], ends[1], weights
+    ends = [_names(table.column(k), path, table.column_names[k]) for k in (0, 1)]
+    if table.num_columns == 2:
+        return ends, np.ones(table.num_rows)
+    weights = table.column(2)
+    if weights.null_count or not (pa.types.is_floating(weights.type) or pa.types.is_integer(weights.type)):
+        raise GraphError(f"{path}: column {table.column_names[2]!r} must hold the weights of edges, a number in each row")
+    return ends, weights.to_numpy().astype(np.float64)
+
+
+def _names(column: pa.ChunkedArray, path: str, title: str) -> list[str]:
+    names = ["" if node is None else name_of(node) for node in column.to_pylist()]
+    if "" in names:
+        raise FileError(f"{path}: column {title!r} has empty cells; it must name a node in each row", path=path, line=None)
+    return names
 
 
 def _dataset(path: str) -> ds.Dataset:
     try:
         return ds.dataset(path, format="parquet")
-    except (FileNotFoundError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowInvalid) as error:
         raise FileError(f"{path}: {error}", path=path, line=None) from None
