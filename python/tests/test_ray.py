@@ -55,8 +55,7 @@ def on_ray(folder, **options):
 def one_machine(files):
     node, x, y, edges = files[1]
     model = GTVRegressor(edges, lam=0.3, solver="primal-dual", options={"rounds": ROUNDS, "step-ratio": 1.0})
-    with pytest.warns():
-        model.fit(x, y, nodes=node)
+    model.fit(x, y, nodes=node)
     return {i: np.r_[model.coef_[i], model.intercept_[i]] for i in range(NODES)}
 
 
@@ -108,7 +107,7 @@ def test_it_stops_when_all_parts_agree(cluster, files):
     result = on_ray(files[0], rounds=100_000, tol=1e-7, penalty="squared", parts=2)
     assert result.status == "converged" and result.residual <= 1e-7 and result.rounds < 100_000
     node, x, y, edges = files[1]
-    model = GTVRegressor(edges, lam=0.3, penalty="squared", tol=1e-12).fit(x, y, nodes=node)
+    model = GTVRegressor(edges, lam=0.3, penalty="squared", tol=1e-9).fit(x, y, nodes=node)
     for i in range(NODES):
         np.testing.assert_allclose(result.models[i], np.r_[model.coef_[i], model.intercept_[i]], atol=1e-4)
 
@@ -142,5 +141,5 @@ def test_bad_files(cluster, files, tmp_path):
         pq.write_table(pa.table(table), edges)
         with pytest.raises(error, match=says):
             fedweave.ray.fit(files[0] / "rows.parquet", edges, target="y", lam=0.1)
-    with pytest.raises(FileError, match="nowhere.parquet"):
+    with pytest.raises(FileError, match="nowhere"):
         fedweave.ray.fit(tmp_path / "nowhere.parquet", edges, target="y", lam=0.1)

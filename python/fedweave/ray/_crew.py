@@ -31,8 +31,8 @@ class Crew:
         self.restarts = 0
         for own, piece in enumerate(pieces):
             # Parts lie on as many machines as there are.
-            how = dict(num_cpus=job.threads, max_restarts=restarts, name=f"{run}-{own}", scheduling_strategy="SPREAD")
-            self._actors[own] = kind.options(**how).remote(job, own, piece)
+            made = kind.options(num_cpus=job.threads, max_restarts=restarts, name=f"{run}-{own}", scheduling_strategy="SPREAD")
+            self._actors[own] = made.remote(job, own, piece)
 
     def start(self, done: int) -> None:
         """All go on from the state after `done` rounds."""
