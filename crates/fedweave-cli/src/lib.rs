@@ -11,6 +11,7 @@ mod generate;
 mod help;
 mod job_args;
 mod jobs;
+mod man;
 mod monitor;
 #[cfg(feature = "federation")]
 mod node;
@@ -116,6 +117,9 @@ enum Command {
     /// Render the report of a run directory again
     #[command(after_help = "Example:\n  fedweave report run --out page.html")]
     Report(files::ReportArgs),
+    /// The manual page, for `man`
+    #[command(after_help = "Example:\n  fedweave man > fedweave.1 && man -l fedweave.1")]
+    Man,
     /// Shell completions, to be sourced
     #[command(after_help = "Example:\n  source <(fedweave completions bash)")]
     Completions {
@@ -148,7 +152,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 /// All flags are shown to those who ask for them, and to shells.
 fn shows_all_flags() -> bool {
     let words = || WORDS.get().into_iter().flatten();
-    words().any(|word| word == "--help-all") || words().next().is_some_and(|word| word == "completions")
+    words().any(|word| word == "--help-all")
+        || words().next().is_some_and(|word| word == "completions" || word == "man")
 }
 
 /// `--help-all` is `--help` of a command that hides nothing.
@@ -191,6 +196,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         #[cfg(feature = "federation")]
         Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => files::report(&args),
+        Command::Man => say(man::page(&Cli::command()).trim_end()).map(|()| Exit::Done),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "fedweave", &mut script);

@@ -26,6 +26,8 @@ pub struct EdgeList {
     ids: Vec<String>,
     edges: Vec<Edge>,
     notes: Vec<String>,
+    /// The first line of a table of two columns, which is an edge if its words are nodes.
+    header: Option<[String; 2]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +46,39 @@ impl EdgeList {
             "gml" => gml::read(path),
             "edgelist" => edgelist::read(path),
             "adj" | "adjlist" => adjacency::read(path),
-            _ => tabular::read(path),
+            _ => {
+                let mut list = tabular::read(path)?;
+                if list.header_names(&list.ids) {
+                    list.take_header_as_edge();
+                }
+                Ok(list)
+            }
         }
+    }
+
+    /// Without a header the first edge looks like one: `i,j` are the ends of edges, or two nodes.
+    pub(crate) fn adopt_header(&mut self, nodes: &[String]) {
+        if self.header_names(nodes) {
+            self.take_header_as_edge();
+        }
+    }
+
+    fn header_names(&self, nodes: &[String]) -> bool {
+        self.header.as_ref().is_some_and(|words| words.iter().all(|word| nodes.contains(word)))
+    }
+
+    fn take_header_as_edge(&mut self) {
+        let Some(words) = self.header.take() else { return };
+        let note = format!("{} and {} in the first line are nodes, so it is read as an edge", words[0], words[1]);
+        let [source, target] = words.map(|word| {
+            let known = self.ids.iter().position(|id| *id == word);
+            known.unwrap_or_else(|| {
+                self.ids.push(word);
+                self.ids.len() - 1
+            }) as u32
+        });
+        self.edges.insert(0, Edge { source, target, weight: 1.0, line: 1 });
+        self.notes = vec![note];
     }
 
     /// Every node id the file names, with or without an edge.
@@ -116,11 +149,19 @@ struct Builder {
     ids: Interner,
     edges: Vec<Edge>,
     notes: Vec<String>,
+    header: Option<[String; 2]>,
 }
 
 impl Builder {
     fn new(path: &Path, at: fn(u64) -> At) -> Self {
-        Builder { path: path.to_path_buf(), at, ids: Interner::default(), edges: Vec::new(), notes: Vec::new() }
+        Builder {
+            path: path.to_path_buf(),
+            at,
+            ids: Interner::default(),
+            edges: Vec::new(),
+            notes: Vec::new(),
+            header: None,
+        }
     }
 
     fn node(&mut self, line: u64, id: &str) -> Result<u32, IoError> {
@@ -147,7 +188,8 @@ impl Builder {
     }
 
     fn finish(self) -> EdgeList {
-        EdgeList { path: self.path, at: self.at, ids: self.ids.into_levels(), edges: self.edges, notes: self.notes }
+        let ids = self.ids.into_levels();
+        EdgeList { path: self.path, at: self.at, ids, edges: self.edges, notes: self.notes, header: self.header }
     }
 }
 

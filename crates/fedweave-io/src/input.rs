@@ -84,12 +84,15 @@ pub struct Notices {
 pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     spec.check()?;
     let info = spec.node_info.as_deref().map(|path| NodeInfo::read(path, spec)).transpose()?;
-    let edges = spec.edges.as_deref().map(EdgeList::read).transpose()?;
+    let mut edges = spec.edges.as_deref().map(EdgeList::read).transpose()?;
     let table = Table::read(&spec.nodes, |name| roles::kind(spec, name))?;
     let roles = Roles::assign(spec, &table)?;
     let kept = missing::keep(spec, &table, &roles)?;
     let encoding = Encoding::learn(spec, &table, &roles, &kept.rows)?;
 
+    if let Some(edges) = &mut edges {
+        edges.adopt_header(&table.text(roles.node).levels);
+    }
     let matching = edges.as_ref().map(|edges| edges.matching(&table.text(roles.node).levels)).transpose()?;
     let nodes = NodeSet::union(table.text(roles.node), edges.as_ref(), info.as_ref());
     let node_of_row = nodes.of_rows(table.text(roles.node));

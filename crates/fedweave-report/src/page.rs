@@ -6,7 +6,7 @@ use crate::network::{self, Network};
 use crate::number::{count, plural, short};
 use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
-use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes};
+use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes, Spread};
 use crate::words::{self, Certificate, Fact};
 use crate::{ReportError, calibration, compared, curves, data};
 use minijinja::syntax::SyntaxConfig;
@@ -79,6 +79,7 @@ struct Page<'a> {
     calibration_note: String,
     comparison: Option<Compared>,
     models: Option<Models>,
+    spread: Option<Vec<Spread>>,
     nodes: Option<Nodes>,
     lessons: Option<Vec<LessonRow>>,
     certificate: Option<Certificate>,
@@ -144,6 +145,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         calibration_note: report.calibration.as_ref().map(calibration::words).unwrap_or_default(),
         comparison: report.comparison.as_ref().and_then(tables::compared),
         models: tables::models(report, &colours),
+        spread: tables::spread(report),
         nodes: tables::nodes(report, &colours),
         lessons: report.asking.as_ref().map(tables::lessons),
         certificate: compared::of(report).is_none().then(|| words::certificate(&report.outcome)),

@@ -154,6 +154,36 @@ pub(crate) fn models(report: &Report, colours: &[usize]) -> Option<Models> {
     })
 }
 
+/// How far a coefficient differs between nodes that all have models of their own.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) name: String,
+    /// Smallest, quartiles with the median, largest.
+    pub(crate) values: Vec<String>,
+}
+
+/// The spread of every coefficient where no two nodes share a model; those that differ most if there are too many.
+pub(crate) fn spread(report: &Report) -> Option<Vec<Spread>> {
+    let models: Vec<&Vec<f64>> =
+        report.clusters.iter().map(|cluster| &cluster.model).filter(|model| !model.is_empty()).collect();
+    if models.len() < 2 || report.clusters.iter().any(|cluster| cluster.size > 1) {
+        return None;
+    }
+    let columns: Vec<Vec<f64>> = (0..report.what.dim)
+        .map(|p| {
+            let mut column: Vec<f64> = models.iter().map(|model| model[p]).collect();
+            column.sort_by(f64::total_cmp);
+            column
+        })
+        .collect();
+    let at = |column: &[f64], share: f64| short(column[(share * (column.len() - 1) as f64).round() as usize]);
+    let row = |p: usize| Spread {
+        name: report.parameter_name(p),
+        values: [0.0, 0.25, 0.5, 0.75, 1.0].iter().map(|share| at(&columns[p], *share)).collect(),
+    };
+    Some(most_different(&columns).into_iter().map(row).collect())
+}
+
 fn models_caption(clusters: usize, all_clusters: usize, parameters: usize, dim: usize) -> String {
     let mut caption = String::from("The common model of each cluster. ");
     if clusters > 1 {
@@ -357,6 +387,19 @@ mod tests {
         assert_eq!(models.rows[0].cluster, 2, "the largest first");
         assert_eq!((models.rows[0].cells[0].tint, models.rows[1].cells[0].tint), (1.0, -1.0));
         assert_eq!(models.rows[0].cells[1].tint, 0.0);
+    }
+
+    #[test]
+    fn models_of_their_own_are_told_by_their_spread() {
+        let cluster = |size, a| Cluster { size, model: vec![a, 7.0] };
+        let mut report =
+            Report { clusters: [3.0, 1.0, 2.0, 5.0, 4.0].map(|a| cluster(1, a)).to_vec(), ..Report::default() };
+        report.what.dim = 2;
+        let spread = spread(&report).unwrap();
+        assert_eq!(spread[0].values, ["1", "2", "3", "4", "5"]);
+        assert_eq!(spread[1].values, ["7"; 5]);
+        report.clusters[0].size = 2;
+        assert!(super::spread(&report).is_none() && models(&report, &[0; 5]).is_some());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use fedweave_io::{Input, ModelFile};
 use crate::error::{Error, Result, refuse, require};
 use crate::held_out::HeldOutErrors;
 use crate::request::AskRequest;
-use crate::request::ask::Learner;
+use crate::request::ask::{Learner, ROUNDS};
 use crate::watch::Observer;
 
 pub use fits::{Blank, TaughtBy, ask_with};
@@ -151,7 +151,8 @@ fn askers(request: &AskRequest, input: &Input, notices: &mut Vec<String>) -> Res
         (1..n).contains(&candidates),
         "--candidates {candidates}: a node can ask at least 1 and at most {others} others"
     );
-    let asking = Asking { candidates, rounds: request.rounds, seed: request.seed };
+    let rounds = request.rounds.unwrap_or(ROUNDS);
+    let asking = Asking { candidates, rounds, seed: request.seed };
     let find = |name: &String| {
         let first = &input.names[0];
         let unknown = || Error::Request(format!("--asker {name}: no such node; there are {n}, the first is `{first}`"));

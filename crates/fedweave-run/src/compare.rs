@@ -1,5 +1,6 @@
 //! Does the network help? Every method tuned on validation rows and judged on test rows.
 
+mod again;
 mod report;
 mod summary;
 mod tuned;

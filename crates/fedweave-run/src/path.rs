@@ -37,6 +37,9 @@ const SMALLEST: f64 = 1e-3;
 /// ... or of a lambda at which all models are stiff, for penalties without lambda_max.
 const SMALLEST_STIFF: f64 = 1e-7;
 
+/// Grids that go on end here.
+const SMALLEST_EXTENDED: f64 = 1e-8;
+
 /// A solved path, and the fit at one of its values.
 pub struct PathResult {
     /// The fit at the chosen value; its status is that of the whole path.
@@ -91,11 +94,15 @@ pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> R
     let began = observer.seconds();
     let bracket = lambda_max(&mut setup.problem, WIDTH, &mut |record| observer.see(record))?;
     let lambda_max_seconds = observer.seconds() - began;
-    let grid = grid(&request, &setup.problem, bracket.as_ref());
+    let mut grid = grid(&request, &setup.problem, bracket.as_ref());
     let loss = setup.loss.clone();
     let held = setup.split.as_ref().map(|split| HeldOutRows::new(fit, &input, &loss, split));
     let began = observer.seconds();
-    let walked = walk_grid(&request, &mut setup, &grid, bracket.as_ref(), held.as_ref(), observer)?;
+    let mut walked = walk_grid(&request, &mut setup, &grid, bracket.as_ref(), held.as_ref(), observer)?;
+    while let Some(longer) = longer_grid(&request, &grid, &walked) {
+        grid = longer;
+        walked = walk_grid(&request, &mut setup, &grid, bracket.as_ref(), held.as_ref(), observer)?;
+    }
     let seconds = observer.seconds() - began;
     let Walked { path, errors, models, last: Some((at, last)) } = walked else { return Ok(None) };
     let joined = bracket.as_ref().is_some_and(|b| grid.iter().any(|lambda| *lambda >= b.above));
@@ -179,6 +186,32 @@ fn grid(request: &PathRequest, problem: &Problem, lambda_max: Option<&Bracket>) 
     grid
 }
 
+/// A grid that nobody asked for goes on below its smallest value while that predicts held-out rows best.
+fn longer_grid(request: &PathRequest, grid: &[f64], walked: &Walked) -> Option<Vec<f64>> {
+    let asked = request.fit.lambda.grid.is_some() || request.ratio.is_some() || request.clusters.is_some();
+    let whole = walked.path.stopped.is_none() && walked.path.points.len() == grid.len();
+    if asked || !whole || grid.len() < 2 {
+        return None;
+    }
+    let error = |k: usize| walked.errors[k].validation.as_ref().and_then(Errors::mean);
+    let best = (0..grid.len())
+        .filter(|&k| error(k).is_some())
+        .min_by(|a, b| error(*a).partial_cmp(&error(*b)).expect("means are numbers"))?;
+    let mut sorted = grid.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
+    if walked.path.points[best].lambda > least || least <= 0.0 || least < SMALLEST_EXTENDED * most {
+        return None;
+    }
+    let step = sorted[1] / least;
+    let mut longer: Vec<f64> = (1..=grid.len()).rev().map(|k| least / step.powi(k as i32)).collect();
+    longer.extend(sorted);
+    if !request.up {
+        longer.reverse();
+    }
+    Some(longer)
+}
+
 fn begin(what: &str, fit: &FitRequest, observer: &dyn Observer) {
     observer.begin(Stage { seconds_max: time_left(fit.time_limit, observer), ..Stage::new(what, WIDTH) });
 }
@@ -228,6 +261,22 @@ fn worst(path: &Path, chosen: Status) -> Status {
 }
 
 impl PathResult {
+    /// What a choice by held-out rows at an end of the grid leaves open.
+    pub(crate) fn end_of_grid(&self) -> Option<String> {
+        let lambda = self.fit.problem.lambda();
+        let mut others = self.path.points.iter().map(|point| point.lambda).filter(|other| *other != lambda);
+        self.fit.held_out.as_ref().filter(|_| self.path.points.len() > 1 && self.path.stopped.is_none())?;
+        let (smaller, larger) = (others.clone().any(|other| other < lambda), others.any(|other| other > lambda));
+        // From lambda_max on nothing changes.
+        let joined = self.lambda_max.as_ref().is_some_and(|bracket| lambda >= bracket.above);
+        let end = match (smaller, larger) {
+            (false, true) => "smallest tried; a smaller one might do better",
+            (true, false) if !joined => "largest tried; a larger one might do better",
+            _ => return None,
+        };
+        Some(format!("the chosen lambda {} is the {end}", crate::wording::number(lambda)))
+    }
+
     /// Positions of the points by increasing lambda.
     pub fn increasing(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.path.points.len()).collect();

@@ -241,6 +241,82 @@ fn point_14_files_of_other_programs_are_read_and_that_is_said() {
     assert!(told.contains("8 nodes, 1 edge, 96 rows"), "{told}");
 }
 
+#[test]
+fn point_05_a_comparison_ends_with_the_command_that_fits() {
+    let sandbox = sandbox();
+    let compare = "compare rows.csv --edges chain.csv --target y --drop ok --split-by count --seed 3";
+    let told = sandbox.succeed(compare);
+    let commands: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once(": fedweave ")).map(|pair| pair.1).collect();
+    assert!(!commands.is_empty() && told.contains("to fit the network: fedweave fit rows.csv"), "{told}");
+    for command in &commands {
+        sandbox.succeed(command);
+    }
+    let (chosen, fitted) = (sandbox.json(compare), sandbox.json(commands[0]));
+    assert_eq!(chosen["networked"]["lambda"][0], fitted["lambda"]);
+    assert_eq!(fitted["dim"], 3, "the column of --split-by is no feature");
+}
+
+#[test]
+fn point_14_a_first_line_of_two_nodes_is_an_edge() {
+    let sandbox = sandbox();
+    let name = |i: usize| ["i", "j", "k", "l", "m", "n", "o", "p"][i].to_owned();
+    sandbox.write("letters.csv", rows(name, ','));
+    for file in ["i,j\nj,k\nk,l\n", "i,j\ni,k\nl,j\n"] {
+        sandbox.write("letter_edges.csv", file);
+        let told = sandbox.succeed("fit letters.csv --edges letter_edges.csv --target y --features x1,x2 --lambda 0.1");
+        assert!(told.contains("8 nodes, 3 edges") && told.contains("it is read as an edge"), "{told}");
+    }
+    assert!(sandbox.succeed("graph info letter_edges.csv").contains("4 nodes, 3 edges"));
+}
+
+#[test]
+fn point_12_a_path_goes_on_where_its_end_is_best_and_says_so() {
+    let sandbox = sandbox();
+    // Neighbours have nothing in common: no coupling is the best one.
+    let mut text = "node,x,y\n".to_owned();
+    for i in 0..8 {
+        for k in 0..12 {
+            let x = ((7 * i + 5 * k) % 11) as f64 - 5.0;
+            text += &format!("S{i},{x},{}\n", 10.0 * (i % 3) as f64 * x + ((k * 7 + i) % 5) as f64 / 100.0);
+        }
+    }
+    sandbox.write("apart.csv", text);
+    let flags = "path apart.csv --edges chain.csv --target y --validation 0.25 --count 10";
+    let told = sandbox.json(flags);
+    let points = told["path"]["points"].as_array().unwrap();
+    assert!(points.len() > 10, "the grid has grown");
+    assert!(points.windows(2).all(|pair| pair[0]["lambda"].as_f64() < pair[1]["lambda"].as_f64()));
+    if told["path"]["chosen"] == 0 {
+        assert!(told["lambda_notice"].as_str().unwrap().contains("smallest tried"), "{told}");
+    }
+    let told = sandbox.succeed("path apart.csv --edges chain.csv --target y --validation 0.25 --lambda-grid 1,10,100");
+    assert!(told.contains("note: the chosen lambda 1.00000 is the smallest tried"), "{told}");
+}
+
+#[test]
+fn point_08_asking_goes_on_until_it_settles_or_says_so() {
+    let sandbox = sandbox();
+    // A feature on another scale makes gradient steps slow.
+    let slow: String = sandbox
+        .read("rows.csv")
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let x1 = cells[1].parse::<f64>().map_or(cells[1].to_owned(), |x| (40.0 * x).to_string());
+            format!("{},{x1},{},{}\n", cells[0], cells[2], cells[3])
+        })
+        .collect();
+    sandbox.write("slow.csv", slow);
+    let told = sandbox.json("ask slow.csv --target y --validation 0.25");
+    assert!(told["rounds"].as_u64().unwrap() > 200, "{told}");
+    let few = sandbox.json("ask slow.csv --target y --validation 0.25 --rounds 3");
+    assert_eq!(few["rounds"], 3);
+    let notices = few["notices"].to_string();
+    assert!(notices.contains("worse than by every node alone"), "{notices}");
+    assert!(told["validation_error"].as_f64() < few["validation_error"].as_f64());
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {

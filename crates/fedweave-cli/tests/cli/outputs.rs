@@ -448,6 +448,20 @@ fn overwrite_replaces_a_run_and_keeps_other_files() {
 }
 
 #[test]
+fn the_manual_page_names_every_command_and_flag() {
+    let page = Sandbox::new().succeed("man");
+    assert!(page.starts_with(".TH FEDWEAVE 1 "), "{}", &page[..80]);
+    for words in [".SH FEDWEAVE FIT", ".SH FEDWEAVE GRAPH KNN", "\\-\\-cease\\-after N", "\\-o, \\-\\-out DIR"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // No line of text is taken for a request of roff.
+    let requests = [".TH", ".SH", ".B", ".I", ".TP", ".PP", ".nf", ".fi"];
+    let strange =
+        page.lines().find(|line| line.starts_with('.') && !requests.iter().any(|known| line.starts_with(known)));
+    assert_eq!(strange, None);
+}
+
+#[test]
 fn completions() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {

@@ -41,6 +41,9 @@ pub(super) fn read(path: &Path) -> Result<EdgeList, IoError> {
             table.names()[second]
         ));
     }
+    if table.names().len() == 2 {
+        list.header = Some([first, second].map(|column| table.names()[column].clone()));
+    }
     for (row, &line) in table.lines().iter().enumerate() {
         list.edge(line, source.get(row), target.get(row), weight[row])?;
     }

@@ -95,18 +95,21 @@ function quantile(sorted, q) {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
 }
 
-// Bins between the 3rd and the 97th percentile: one outlier must not take all the colours.
+// Bins between the fences of the quartiles: outliers must not take all the colours. A gain is at most 100 %, and less than 1 % is none.
 function binsOf(list, diverging) {
   const sorted = list.filter(isNumber).sort((a, b) => a - b);
-  let [low, high] = [quantile(sorted, 0.03), quantile(sorted, 0.97)];
+  const [first, last] = [sorted[0], sorted[sorted.length - 1]];
+  const [q1, q3] = [quantile(sorted, 0.25), quantile(sorted, 0.75)];
+  const reach = 1.5 * (q3 - q1);
+  let [low, high] = reach > 0 ? [Math.max(first, q1 - reach), Math.min(last, q3 + reach)] : [first, last];
   if (diverging) {
-    high = Math.max(Math.abs(low), Math.abs(high), 1e-9);
+    high = clamp(Math.max(Math.abs(low), Math.abs(high)), 0.01, 1);
     low = -high;
   }
   const count = diverging ? palettes.diverging : palettes.sequential;
   const width = (high - low) / count;
   const bin = (v) => (width > 0 ? Math.max(0, Math.min(count - 1, Math.floor((v - low) / width))) : count >> 1);
-  return { low, high, count, bin };
+  return { low, high, count, bin, below: first < low, above: last > high };
 }
 
 function classesOf(key, parameter) {
@@ -165,7 +168,7 @@ function showRamp(bins, letter, diverging) {
   ramp.querySelector('p').textContent = rampTitle();
   ramp.querySelector('.steps').replaceChildren(...Array.from({ length: bins.count }, (_, k) => element('i', letter + k)));
   const show = diverging ? percent : (v) => format(v);
-  const texts = [show(bins.low), diverging ? '0' : '', show(bins.high)];
+  const texts = [(bins.below ? '≤ ' : '') + show(bins.low), diverging ? '0' : '', (bins.above ? '≥ ' : '') + show(bins.high)];
   [...ramp.lastElementChild.children].forEach((span, k) => { span.textContent = texts[k]; });
 }
 

@@ -37,7 +37,8 @@ pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer
     let losses = loss.build(training.scaled.clone(), options)?;
     let eta = request.eta.map_or_else(|| safe_step(&*losses), Ok)?;
     let tell = request.tells(askers.len());
-    let (w, lessons) = learn_all(&*losses, eta, &asking, &askers, tell, &input, observer)?;
+    let learn = |asking: &Asking| learn_all(&*losses, eta, asking, &askers, tell, &input, observer);
+    let (asking, (w, lessons)) = until_settled(asking, request.rounds.is_none(), learn, &mut notices)?;
     let parameters = training.restore(&loss, &w);
     let only = |errors: Errors| only(errors, &askers);
     let held_out = match split {
@@ -64,6 +65,46 @@ pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer
         input,
         seconds: 0.0,
     })
+}
+
+/// What rounds give: models, and from whom they were learnt.
+type Learnt = (Matrix, Vec<Lesson>);
+
+/// The last half of the rounds gains at most this share of all that is gained ...
+const SETTLED: f64 = 0.01;
+/// ... or there are so many.
+const ROUNDS_MAX: usize = 1600;
+
+/// Doubles the rounds, where nobody said how many, until more of them change little. Who is drawn first does not depend on how many
+/// rounds follow.
+fn until_settled(
+    mut asking: Asking,
+    open: bool,
+    learn: impl Fn(&Asking) -> Result<Learnt>,
+    notices: &mut Vec<String>,
+) -> Result<(Asking, Learnt)> {
+    let mut learnt = learn(&asking)?;
+    if !open {
+        return Ok((asking, learnt));
+    }
+    loop {
+        let more = Asking { rounds: 2 * asking.rounds, ..asking };
+        let next = learn(&more)?;
+        let sum = |lessons: &[Lesson], of: fn(&Lesson) -> f64| lessons.iter().map(of).sum::<f64>();
+        let (before, after) = (sum(&learnt.1, |lesson| lesson.last), sum(&next.1, |lesson| lesson.last));
+        let gained = sum(&next.1, |lesson| lesson.first) - after;
+        (asking, learnt) = (more, next);
+        if before - after <= SETTLED * gained {
+            return Ok((asking, learnt));
+        }
+        if asking.rounds >= ROUNDS_MAX {
+            notices.push(format!(
+                "models still improve after {} rounds: give more --rounds, or --standardize",
+                asking.rounds
+            ));
+            return Ok((asking, learnt));
+        }
+    }
 }
 
 /// Lets all askers learn, side by side: the models of all nodes, those of others zero, and from whom they learnt.

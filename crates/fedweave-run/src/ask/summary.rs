@@ -33,7 +33,23 @@ impl AskResult {
         let grew = format!(
             "{worse} node(s) ended with a larger loss on their own rows than they began with: give a smaller --eta"
         );
-        row_notices(&self.input).into_iter().chain(self.notices.clone()).chain((worse > 0).then_some(grew)).collect()
+        let worse_than_alone = self.held_out.as_ref().and_then(|held| {
+            let (asked, alone) = (held.validation.mean()?, held.local.mean()?);
+            let words = || {
+                format!(
+                    "held-out rows are predicted worse than by every node alone ({} against {}): asking does not help here",
+                    number(asked),
+                    number(alone)
+                )
+            };
+            (asked > 1.05 * alone && alone >= 0.0).then(words)
+        });
+        row_notices(&self.input)
+            .into_iter()
+            .chain(worse_than_alone)
+            .chain(self.notices.clone())
+            .chain((worse > 0).then_some(grew))
+            .collect()
     }
 
     pub(super) fn sent(&self) -> (u64, u64) {

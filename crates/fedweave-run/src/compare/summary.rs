@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use fedweave::compare::Judged;
 use serde_json::{Map, Value, json};
 
+use super::again::commands;
 use super::{CompareResult, LOCAL, Method};
 use crate::wording::{counted, digits, notices};
 
@@ -31,6 +32,7 @@ pub fn summary(compared: &CompareResult) -> Value {
     all.insert("error".into(), json!(compared.error_name()));
     let beaten = compared.has_control().then(|| compared.better_than_shuffled());
     all.insert("networked_beats_shuffled".into(), json!(beaten));
+    all.insert("fit_commands".into(), json!(commands(compared)));
     all.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     Value::Object(all)
 }
@@ -63,9 +65,10 @@ pub fn text(compared: &CompareResult) -> String {
         true => format!("the graph beats a shuffled one in {} of {splits}", compared.better_than_shuffled()),
         false => "no shuffled graph: with fewer than three nodes, or without edges, it would be the same one".into(),
     };
+    let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
     let notes: String = notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).collect();
     format!(
-        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}",
+        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}{again}",
         compared.error_name(),
         counted(compared.rows_trained, "row"),
         compared.request.held_out.describe()

@@ -32,6 +32,7 @@ pub fn summary(path: &PathResult) -> Result<Value> {
         "recovery": path.recovery.as_ref().map(recovery_json),
         "iterations": path.path.points.iter().map(|p| p.iterations).sum::<usize>(),
     });
+    summary["lambda_notice"] = json!(path.end_of_grid());
     Ok(summary)
 }
 

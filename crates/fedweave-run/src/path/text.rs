@@ -35,6 +35,7 @@ pub fn text(path: &PathResult, at: Option<&Path>) -> String {
     lines.extend(breakpoints_in_words(path));
     lines.extend(path.recovery.as_ref().and_then(|r| recovery_in_words(path, r)));
     lines.push(format!("* lambda {}: {}; its models are kept", number(fit.problem.lambda()), path.why));
+    lines.extend(path.end_of_grid().map(|words| format!("note: {words}")));
     if fit.held_out.is_some() {
         let split = fit.request.held_out.describe();
         lines.push(format!("split: {split}; models were fitted without the held-out rows"));

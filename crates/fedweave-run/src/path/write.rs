@@ -57,6 +57,7 @@ pub fn path_report(path: &PathResult) -> Result<Report> {
     let mut page = report_of(&path.fit)?;
     page.path = points_of_report(path);
     page.notices.push(lambda_max_in_words(path));
+    page.notices.extend(path.end_of_grid());
     page.notices.extend(path.recovery.as_ref().and_then(|r| recovery_in_words(path, r)));
     if path.fit.solution.status != Status::Converged {
         page.notices.push(format!("{} of {} values of lambda were solved", path.path.points.len(), path.wanted));

@@ -12,8 +12,8 @@ use super::settings::{Reader, Settings};
 use super::{Naming, Output, unread};
 use crate::error::{Result, require};
 
-/// Rounds, if nobody says how many.
-const ROUNDS: usize = 100;
+/// Rounds, if nobody says how many; gradient steps may need more.
+pub const ROUNDS: usize = 100;
 
 /// Let nodes ask others.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +22,8 @@ pub struct AskRequest {
     pub askers: Option<Vec<String>>,
     /// How many others are asked in a round.
     pub candidates: Option<usize>,
-    /// Number of rounds.
-    pub rounds: usize,
+    /// Number of rounds, if somebody said so.
+    pub rounds: Option<usize>,
     /// Step of an answer, or what rows of others weigh.
     pub eta: Option<f64>,
     /// Seed of everything random.
@@ -72,8 +72,8 @@ impl AskRequest {
     }
 
     fn read(settings: &Settings, reader: &Reader, fits: bool) -> Result<AskRequest> {
-        let rounds = reader.count("rounds").unwrap_or(ROUNDS);
-        require!(rounds > 0, "--rounds 0: a node that never asks learns nothing; give at least 1");
+        let rounds = reader.count("rounds");
+        require!(rounds != Some(0), "--rounds 0: a node that never asks learns nothing; give at least 1");
         let eta = reader.number("eta");
         if let Some(eta) = eta {
             require!(eta > 0.0 && eta.is_finite(), "--eta {eta}: must be positive and finite");

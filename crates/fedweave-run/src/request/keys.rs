@@ -250,7 +250,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("resume", Path, "DIR", FIT, "Continue from the checkpoint in this run directory"),
     ]),
     ("Solvers that exchange messages", &[
-        key("rounds", Count, "N", FIT | ASK | UP, "Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100]").with("--solver fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, fedavg, ifca, pfedme, primal-dual"),
+        key("rounds", Count, "N", FIT | ASK | UP, "Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100 or more, until models change little]").with("--solver fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, fedavg, ifca, pfedme, primal-dual"),
         key("step", Number, "NUMBER", FIT | UP, "Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]").with("--solver fedgd, fedsgd, async-fedgd, projected-gradient, fedavg, ifca, pfedme"),
         key("batch", Count, "N", FIT, "fedsgd: rows of a batch [default: 10]").with("--solver fedsgd"),
         key("schedule", Text, "RULE", FIT, "fedsgd: inverse-root (step / sqrt k), inverse (step / k) or constant [default: inverse-root]").with("--solver fedsgd"),
