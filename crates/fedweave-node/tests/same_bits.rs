@@ -210,7 +210,10 @@ fn parts_in_step_by_call_have_the_bits_of_one_machine() {
             for (row, name) in plan.nodes.iter().enumerate() {
                 let i = network.names.binary_search(name).unwrap();
                 let (found, expected) = (part.models(), reference.models().row(i));
-                assert!(found.row(row).iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()), "seed {seed}, {name}");
+                assert!(
+                    found.row(row).iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()),
+                    "seed {seed}, {name}"
+                );
             }
         }
         let wrong = parts[0].incoming(0, &[0.0; 10_001]).unwrap_err().to_string();

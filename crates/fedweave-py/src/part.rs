@@ -111,7 +111,8 @@ impl Part {
 fn network(py: Python<'_>, task: &Task<'_>, method: MethodSpec) -> PyResult<Network> {
     let ready = task.assembled(py)?;
     let name = ready.penalty.name();
-    let unknown = || plain(py, "ParameterError", &format!("penalty '{name}': parts know norm2, norm1, norminf, squared"));
+    let unknown =
+        || plain(py, "ParameterError", &format!("penalty '{name}': parts know norm2, norm1, norminf, squared"));
     let penalty = PenaltyKind::named(name).ok_or_else(unknown)?;
     Ok(Network {
         names: ready.input.names,
