@@ -13,7 +13,7 @@ use predictions::PredictionsRound;
 pub use predictions::memory_len;
 
 /// A round of a part. Nodes and edges are those of the part's problem.
-pub trait Kernel: Round {
+pub trait Kernel: Round + Send + Sync {
     /// What else the next rounds and the answer depend on, [`memory_len`] numbers.
     fn memory(&self) -> Vec<f64> {
         Vec::new()

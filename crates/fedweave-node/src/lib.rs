@@ -43,5 +43,5 @@ pub use exposure::{Exposure, exposure};
 pub use hub::{Hub, hub_name, joined_to_all};
 pub use models::{Models, PublicSets};
 pub use network::Network;
-pub use part::{Effect, Event, Note, Outcome, Part, PeerStatus, Reason, State, Status};
+pub use part::{Effect, Event, InStep, Note, Outcome, Part, PeerStatus, Reason, State, Status};
 pub use plan::{DeadPolicy, MethodSpec, Patience, PeerId, PenaltyKind, Plan, PlanEdge, StopRule};

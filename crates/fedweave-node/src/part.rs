@@ -6,6 +6,7 @@
 
 mod boundary;
 mod event;
+mod in_step;
 mod join;
 mod learning;
 mod mutant;
@@ -29,6 +30,7 @@ use crate::wire::chunks_of;
 use boundary::Boundary;
 pub use boundary::ROUNDS_KEPT;
 pub use event::{Effect, Event};
+pub use in_step::InStep;
 use join::Joining;
 use learning::Learning;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use fedweave::Matrix;
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use fedweave::solve::{FedGd, FedRelax, Method, Order, PrimalDualRounds, safe_step};
 use fedweave::synthetic::{Labels, Network as Shape, Options, generate};
-use fedweave_node::{MethodSpec, Network, Part, Patience, PenaltyKind, Reason, in_process};
+use fedweave_node::{InStep, MethodSpec, Network, Part, Patience, PenaltyKind, Plan, Reason, in_process};
 
 /// A random network: shape, loss, penalty and sizes follow from the seed.
 fn network(seed: u64) -> Network {
@@ -171,5 +171,52 @@ fn methods_that_do_not_fit_are_refused() {
         let plan = network.plans(&vec![0; network.names.len()], 1).unwrap().remove(0);
         let error = Part::new(plan).err().expect("it is refused").to_string();
         assert!(error.contains(needs), "{error}");
+    }
+}
+
+/// Kept in step by hand, with every part stopped and restored from its checkpoint on the way.
+#[test]
+fn parts_in_step_by_call_have_the_bits_of_one_machine() {
+    for seed in 0..8 {
+        let network = network(seed);
+        let problem = network.problem().unwrap();
+        let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
+        let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();
+        let n = network.names.len();
+        let part_of: Vec<usize> = (0..n).map(|i| i % 4).collect();
+        let plans = network.plans(&part_of, 4).unwrap();
+        let mut parts: Vec<InStep> = plans.iter().map(|plan| InStep::new(plan.clone()).unwrap()).collect();
+        let of_name = |name: &String| plans.iter().position(|plan| plan.name == *name).unwrap();
+        let mut rows = Vec::new();
+        for round in 0..20 {
+            reference.round();
+            if round == 10 {
+                let again = |(part, plan): (&InStep, &Plan)| InStep::restore(plan.clone(), &part.checkpoint()).unwrap();
+                parts = parts.iter().zip(&plans).map(again).collect();
+            }
+            parts.iter_mut().for_each(InStep::begin);
+            for (k, plan) in plans.iter().enumerate() {
+                for (at, name) in plan.peers.iter().enumerate() {
+                    let other = of_name(name);
+                    let back = plans[other].peers.iter().position(|p| *p == plan.name).unwrap();
+                    parts[other].outgoing(back, &mut rows);
+                    parts[k].incoming(at, &rows).unwrap();
+                }
+            }
+            parts.iter_mut().for_each(InStep::complete);
+        }
+        for (part, plan) in parts.iter().zip(&plans) {
+            assert_eq!(part.round(), 20);
+            for (row, name) in plan.nodes.iter().enumerate() {
+                let i = network.names.binary_search(name).unwrap();
+                let (found, expected) = (part.models(), reference.models().row(i));
+                assert!(
+                    found.row(row).iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()),
+                    "seed {seed}, {name}"
+                );
+            }
+        }
+        let wrong = parts[0].incoming(0, &[0.0; 10_001]).unwrap_err().to_string();
+        assert!(wrong.contains("numbers from a neighbouring part"), "{wrong}");
     }
 }

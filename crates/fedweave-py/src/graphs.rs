@@ -11,6 +11,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::coupling::Coupling;
 use crate::errors::{of_file, of_job, raised};
 use crate::outcome::put_edges;
 use crate::rows::matrix;
@@ -74,6 +75,14 @@ pub fn node_means<'py>(
     let node = |&node: &i64| usize::try_from(node).ok();
     let pairs = node_of_row.as_array().into_iter().map(node).zip(values.as_array().into_iter().copied());
     PyArray1::from_vec(py, fedweave::dataset::node_means(pairs, nodes))
+}
+
+/// The part of every node when a network is cut into `parts` of nearly equal size with few edges between them.
+#[pyfunction]
+pub fn cut<'py>(py: Python<'py>, coupling: &Coupling, parts: usize) -> Bound<'py, PyArray1<i64>> {
+    let graph = coupling.problem().graph();
+    let found = py.detach(|| fedweave::graph::cut(graph, parts));
+    PyArray1::from_iter(py, found.part.into_iter().map(|part| part as i64))
 }
 
 fn edges<'py>(py: Python<'py>, graph: &Graph, names: Option<Vec<String>>) -> PyResult<Bound<'py, PyDict>> {

@@ -18,6 +18,8 @@ mod local;
 mod losses;
 mod models;
 mod outcome;
+#[cfg(feature = "federation")]
+mod part;
 mod path;
 mod relax;
 mod rounds;
@@ -43,7 +45,7 @@ mod engine {
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
-    use super::graphs::{learn_graph, nearest, node_means, read_edges};
+    use super::graphs::{cut, learn_graph, nearest, node_means, read_edges};
     #[pymodule_export]
     use super::intervals::Intervals;
     #[pymodule_export]
@@ -54,6 +56,9 @@ mod engine {
     use super::losses::{LossKind, scores};
     #[pymodule_export]
     use super::models::Model;
+    #[cfg(feature = "federation")]
+    #[pymodule_export]
+    use super::part::Part;
     #[pymodule_export]
     use super::path::path;
     #[pymodule_export]

@@ -180,7 +180,7 @@ impl Part {
         Outcome { reason, round: self.done, residual: self.residual, models: self.models(), flows: self.flows() }
     }
 
-    fn save(&self) -> Vec<u8> {
+    pub(super) fn save(&self) -> Vec<u8> {
         let saved = Saved {
             done: self.done,
             reason: self.reason,
