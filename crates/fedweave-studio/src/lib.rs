@@ -1,7 +1,7 @@
 //! The studio: a page in the browser of this machine that opens a table, draws its network, fits, and lets lambda be moved while the
 //! models follow. It has no statistics: it maps requests of the page to jobs of `fedweave-run`, and shows their reports.
 //!
-//! Who may ask is decided by [`guard`]; what is shown is one [`Session`](session::Session), the same in every tab.
+//! Who may ask is decided by `guard`; what is shown is one `Session`, the same in every tab.
 
 mod events;
 mod guard;
