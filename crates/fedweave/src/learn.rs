@@ -5,6 +5,7 @@ pub mod coupling;
 pub mod discrepancy;
 pub mod drift;
 pub mod graph;
+mod mixture;
 pub mod race;
 pub mod shocks;
 pub mod trunk;

@@ -1,5 +1,6 @@
 //! A fit whose coupling is learnt from the rows.
 
+mod solving;
 mod words;
 
 use fedweave::Dataset;
@@ -7,19 +8,18 @@ use fedweave::graph::{Graph, cut};
 use fedweave::learn::coupling::shared::{SharedCoupling, learn_in_parts};
 use fedweave::learn::coupling::{
     Blend, Coupling, CouplingOptions, Fold, Form, FormChoice, FormScore, Found, Interval, Posterior, Whitening, blend,
-    choose_form, has_likelihood, rho_interval, search,
+    choose_form, has_likelihood, search,
 };
 use fedweave::loss::{Family, LossSpec};
-use fedweave::matrix::{Matrix, axpy};
-use fedweave::problem::Problem;
+use fedweave::matrix::Matrix;
 use fedweave::robustness::pull_max;
 use fedweave::scaling::Scaling;
-use fedweave::solve::{Settings, Status};
+use fedweave::solve::Settings;
 use fedweave::split::Part;
 use fedweave::tune::Errors;
 use fedweave_io::Input;
 
-use super::{FitResult, Solved, calibrate, finish, run_solver};
+use super::{FitResult, calibrate, finish, run_solver};
 use crate::calibration::RunCalibration;
 use crate::checks::{check, hold_out};
 use crate::error::{Result, refuse, require};
@@ -28,6 +28,8 @@ use crate::request::FitRequest;
 use crate::request::coupling::StructureChoice;
 use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage};
+
+use solving::solve_members;
 
 /// Folds that structures are weighed by.
 const FOLDS: usize = 5;
@@ -122,42 +124,6 @@ fn in_parts(
     let learnt = learn_in_parts(&input.graph, &input.data, &part, request.model.intercept())?;
     let training = TrainingRows::scaled_by(input.data.clone(), learnt.scaling.clone());
     Ok((described(learnt, input, &training)?, training))
-}
-
-/// The problem of the leading member, and the average of the optima of all: that of the members' problems side by side, each
-/// with its weight, so that objectives and bounds add up.
-fn solve_members(
-    request: &FitRequest,
-    graph: &Graph,
-    data: &Dataset,
-    blend: &Blend,
-    observer: &dyn Observer,
-) -> Result<(Problem, Solved)> {
-    let problem = blend.lead().problem(graph, data)?;
-    let mut total = run_solver(request, &problem, None, observer)?;
-    if blend.members.len() == 1 {
-        return Ok((problem, total));
-    }
-    let lead = blend.members[0].weight;
-    total.solution.w.as_mut_slice().iter_mut().for_each(|w| *w *= lead);
-    total.solution.objective *= lead;
-    total.solution.certified_gap = total.solution.certified_gap.map(|gap| lead * gap);
-    for member in &blend.members[1..] {
-        let found = run_solver(request, &member.coupling.problem(graph, data)?, None, observer)?;
-        let (sum, one) = (&mut total.solution, &found.solution);
-        axpy(member.weight, one.w.as_slice(), sum.w.as_mut_slice());
-        sum.objective += member.weight * one.objective;
-        sum.certified_gap = sum.certified_gap.zip(one.certified_gap).map(|(a, b)| a + member.weight * b);
-        sum.iterations += one.iterations;
-        if sum.kkt.residual() < one.kkt.residual() {
-            sum.kkt = one.kkt;
-        }
-        if sum.status == Status::Converged {
-            sum.status = one.status;
-        }
-        total.seconds += found.seconds;
-    }
-    Ok((problem, total))
 }
 
 /// How the structure was chosen, in words.
@@ -323,7 +289,7 @@ impl LearntCoupling {
         let lead = blend.lead();
         let known = has_likelihood(lead.family);
         let posterior = if known { Some(blend.posterior(graph, data)?) } else { None };
-        let interval = (known && lead.rho > 0.0).then(|| rho_interval(graph, data, lead, LEVEL)).transpose()?;
+        let interval = if known { blend.rho_interval(graph, data, LEVEL)? } else { None };
         let scaling = training.scaling.as_ref();
         Ok(LearntCoupling {
             family: lead.family,

@@ -12,6 +12,7 @@
 //! crate, with a quadratic penalty and a hub ([`Coupling::problem`]), and come with their uncertainty
 //! ([`Coupling::posterior`]).
 
+mod average;
 mod blend;
 mod bounded;
 mod choose;
@@ -32,11 +33,15 @@ mod relearn;
 mod rows;
 mod search;
 pub mod shared;
+mod slopes;
 mod stack;
 mod structure;
 mod system;
 #[cfg(test)]
 mod tests;
+mod whitening;
+
+use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -50,7 +55,7 @@ use network::Network;
 use rows::ModeRows;
 
 pub use blend::{Blend, Member, blend};
-pub use bounded::{Form, FormChoice, FormScore, Whitening, choose_form};
+pub use bounded::{Form, FormChoice, FormScore, choose_form};
 pub use choose::{Candidate, Learnt, learn};
 pub(crate) use evidence::erfc;
 pub use evidence::{GraphTest, Interval, chi_squared_quantile, rho_interval};
@@ -61,6 +66,7 @@ pub(crate) use noise::ln_gamma;
 pub use posterior::Posterior;
 pub use search::{Found, Strengths, Tried, has_likelihood, search};
 pub use structure::Structure;
+pub use whitening::Whitening;
 
 /// What to learn, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,13 +144,18 @@ pub struct Coupling {
 /// Rows and graph in the form in which they are learnt from.
 struct Prepared {
     moments: Moments,
-    network: Network,
+    network: Arc<Network>,
     mode_rows: Option<ModeRows>,
 }
 
 impl Prepared {
     fn new(graph: &Graph, data: &Dataset, family: Family, intercept: bool) -> Result<Self> {
-        let network = Network::new(graph);
+        Self::on(&Arc::new(Network::new(graph)), data, family, intercept)
+    }
+
+    /// The same with a network that is known already.
+    fn on(network: &Arc<Network>, data: &Dataset, family: Family, intercept: bool) -> Result<Self> {
+        let network = network.clone();
         Ok(match family {
             Family::Squared => Prepared { moments: Moments::new(data, intercept), network, mode_rows: None },
             _ => {

@@ -11,11 +11,10 @@
 //! | `leaves+trunk`, `leaves+common` | trees for what coupled linear models leave |
 //! | `...+shocks` | any of them, and what nodes share at a time |
 //!
-//! Every candidate predicts every row once without having seen it. Shares are found on these predictions ([`blend`]); candidates
+//! Every candidate predicts every row once without having seen it. Shares are found on these predictions; candidates
 //! with a small share are dropped, and a single one is taken where a mixture is not clearly better. The result does not
 //! depend on the number of threads.
 
-pub mod blend;
 pub mod cost;
 mod entry;
 mod halving;

@@ -10,14 +10,16 @@ use crate::wording::number;
 impl LearntCoupling {
     /// As JSON.
     pub(in crate::fit) fn summary(&self) -> Value {
-        let c = self.blend.lead();
-        let varies = self.features.iter().zip(&c.varies).filter(|(_, varies)| **varies);
+        let (c, blend) = (self.blend.lead(), &self.blend);
+        let varies = self.features.iter().enumerate().filter(|(j, _)| blend.varies(*j));
+        let alone = blend.members.len() == 1 && c.log_likelihood.is_finite();
         let member = |m: &Member| {
             json!({
                 "weight": m.weight,
                 "structure": m.coupling.structure.name(),
                 "rho": m.coupling.rho,
                 "noise_by_node": m.coupling.node_noise.is_some(),
+                "log_likelihood": m.coupling.log_likelihood.is_finite().then_some(m.coupling.log_likelihood),
                 "error": m.error,
             })
         };
@@ -26,13 +28,13 @@ impl LearntCoupling {
         json!({
             "structure": c.structure.name(),
             "chosen_by": self.chosen_by,
-            "rho": c.rho,
+            "rho": blend.rho(),
             "rho_interval": self.rho_interval.map(|i| [i.low, i.high]),
             "graph_p_value": self.p_value,
-            "noise": (self.family == Family::Squared).then(|| c.s2.sqrt()),
-            "varies": varies.map(|(name, _)| name).collect::<Vec<_>>(),
+            "noise": (self.family == Family::Squared).then(|| blend.noise().sqrt()),
+            "varies": varies.map(|(_, name)| name).collect::<Vec<_>>(),
             "mean": self.mu,
-            "log_likelihood": c.log_likelihood.is_finite().then_some(c.log_likelihood),
+            "log_likelihood": alone.then_some(c.log_likelihood),
             "penalty": self.form.name(),
             "reach": self.form.reach(),
             "pull_max": self.pull_max,
@@ -43,35 +45,34 @@ impl LearntCoupling {
 
     /// What was learnt, in words.
     pub(in crate::fit) fn text(&self) -> Vec<String> {
-        let c = self.blend.lead();
+        let (c, rho) = (self.blend.lead(), self.blend.rho());
         let named = |varies: bool| {
-            let names = self.features.iter().zip(&c.varies).filter(|(_, v)| **v == varies);
-            names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+            let names = self.features.iter().enumerate().filter(|(j, _)| self.blend.varies(*j) == varies);
+            names.map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let shared = match c.varies.iter().all(|v| *v) {
-            true => String::new(),
-            false => format!("; shared by all nodes: {}", named(false)),
-        };
-        let varying = if c.varies.iter().any(|v| *v) { named(true) } else { "nothing".into() };
+        let some = |names: String| if names.is_empty() { "nothing".into() } else { names };
+        let (varying, common) = (some(named(true)), named(false));
+        let shared = if common.is_empty() { common } else { format!("; shared by all nodes: {common}") };
         let noise = match self.family {
-            Family::Squared => format!("; noise {}", number(c.s2.sqrt())),
+            Family::Squared => format!("; noise {}", number(self.blend.noise().sqrt())),
             _ => String::new(),
         };
         let mut lines = self.average();
-        let by = if lines.is_empty() { format!(", by {}", self.chosen_by) } else { String::new() };
-        let which = if lines.is_empty() { "coupling learnt" } else { "its largest part" };
-        lines.push(format!("{which} ({}{by}); varies between nodes: {varying}{shared}{noise}", c.structure.name()));
+        let head = match lines.is_empty() {
+            true => format!("coupling learnt ({}, by {}); varies", c.structure.name(), self.chosen_by),
+            false => "  in most of it varies".into(),
+        };
+        lines.push(format!("{head} between nodes: {varying}{shared}{noise}"));
         lines.push(match (self.rho_interval, self.p_value) {
             (Some(i), p) => format!(
-                "  of what varies, the graph explains the share rho {:.2} ({:.0} % interval {:.2} to {:.2}){}",
-                c.rho,
+                "  of what varies, the graph explains the share rho {rho:.2} ({:.0} % interval {:.2} to {:.2}){}",
                 100.0 * i.level,
                 i.low,
                 i.high,
                 p.map_or(String::new(), |p| format!("; that the graph matters: p = {p:.1e}"))
             ),
-            (None, _) if c.rho > 0.0 => {
-                format!("  the graph has the share {:.2} of the pull, the common mean the rest", c.rho)
+            (None, _) if rho > 0.0 => {
+                format!("  the graph has the share {rho:.2} of the pull, the common mean the rest")
             }
             (None, _) => "  the graph explains nothing beyond the common mean".into(),
         });

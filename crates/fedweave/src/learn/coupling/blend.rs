@@ -8,11 +8,11 @@
 
 use rayon::prelude::*;
 
-use super::choose::{ROUGH, UNSOLVED, coupling, fit_all, learn, noise_of, refine, refine_to, told};
+use super::choose::{FAIR, ROUGH, UNSOLVED, coupling, fit_all, learn, noise_of, refine_to, told};
 use super::evidence::GraphTest;
 use super::fit::Fit;
-use super::folds::{Fold, fold_models, rho_of, worth_scoring};
-use super::regions::is_large;
+use super::folds::{Fold, fold_models, rho_of, training_rows, worth_scoring};
+use super::regions::{fitting, is_large};
 use super::stack::{Row, Stack};
 use super::{Coupling, CouplingOptions, Noise, Posterior, Prepared, Structure, check};
 use crate::dataset::Dataset;
@@ -76,18 +76,19 @@ pub fn blend(
     let prepared = Prepared::new(graph, data, options.family, options.intercept)?;
     let candidates = candidates(&prepared, data, options)?;
     let mut stack = held_out_rows(data, options, folds, groups);
-    stack.scores = held_out_scores(graph, data, options, folds, &candidates);
+    stack.scores = held_out_scores(&prepared, data, options, folds, &candidates);
     let solved: Vec<bool> = stack.scores.iter().map(|s| s.iter().all(|s| s.is_finite())).collect();
     let mut kept = solved.iter();
     stack.scores.retain(|_| *kept.next().expect("one for each candidate"));
     let (weights, trust) = stack.weights();
     let alive = candidates.iter().zip(&solved).filter(|(_, solved)| **solved).map(|(candidate, _)| candidate);
     let member = |(k, (candidate, weight)): (usize, (&Candidate, f64))| {
-        let coupling = finished(graph, data, options, &prepared, candidate)?;
+        let coupling = finished(data, options, &prepared, candidate)?;
         Ok(Member { weight, coupling, error: Some(stack.error(k)) })
     };
     let heavy = alive.zip(weights).enumerate().filter(|(_, (_, weight))| *weight >= WEIGHT_MIN);
-    let mut members = heavy.map(member).collect::<Result<Vec<_>>>()?;
+    let heavy: Vec<_> = heavy.collect();
+    let mut members = heavy.into_par_iter().map(member).collect::<Result<Vec<_>>>()?;
     let total: f64 = members.iter().map(|m| m.weight).sum();
     members.iter_mut().for_each(|m| m.weight /= total);
     let by_weight = |a: &Member, b: &Member| b.weight.total_cmp(&a.weight);
@@ -106,9 +107,10 @@ fn graph_test(
     of: &Member,
 ) -> Option<GraphTest> {
     let alike = |c: &&Candidate| c.noise.is_none() && c.fit.structure == of.coupling.structure;
-    // Of both fits of a structure the last one has the graph, if that is more likely.
-    let fit = &candidates.iter().rfind(alike)?.fit;
-    Some(GraphTest::of(&prepared.task(options.likelihood, options.prior), fit))
+    // Of both fits of a structure the first one is without the graph, the last one with it, if that is more likely.
+    let (free, best) = (&candidates.iter().find(alike)?.fit, &candidates.iter().rfind(alike)?.fit);
+    let known = free.kappa == 0.0;
+    known.then(|| GraphTest::of(&prepared.task(options.likelihood, options.prior), free.deviance, best))
 }
 
 /// Every structure with and without the graph; the diagonal one also with noise of its own at every node.
@@ -152,17 +154,19 @@ fn held_out_rows(data: &Dataset, options: &CouplingOptions, folds: &[Fold], grou
 
 /// Scores of the held-out rows, in their order, by every candidate; not a number where one failed.
 fn held_out_scores(
-    graph: &Graph,
+    prepared: &Prepared,
     data: &Dataset,
     options: &CouplingOptions,
     folds: &[Fold],
     candidates: &[Candidate],
 ) -> Vec<Vec<f64>> {
+    let rows_of = |fold: &Fold| training_rows(&prepared.network, data, options, fold);
+    let training: Vec<Option<Prepared>> = folds.par_iter().map(rows_of).collect();
     let jobs: Vec<(usize, usize)> = (0..folds.len()).flat_map(|f| (0..candidates.len()).map(move |k| (f, k))).collect();
     let scores = |&(f, k): &(usize, usize)| {
         let noise = if candidates[k].noise.is_some() { Noise::ByNode } else { Noise::Common };
         let options = CouplingOptions { noise, ..options.clone() };
-        let w = fold_models(graph, data, &options, &folds[f], std::slice::from_ref(&candidates[k].fit)).swap_remove(0);
+        let w = training[f].as_ref().and_then(|rows| fold_models(rows, &options, &candidates[k].fit));
         let rows = (0..data.nodes()).flat_map(|node| data.rows(node).map(move |row| (node, row)));
         let held_out = rows.filter(|(_, row)| folds[f].validation[*row]);
         let score = |(node, row): (usize, usize)| w.as_ref().map_or(f64::NAN, |w| dot(data.x(row), w.row(node)));
@@ -173,21 +177,15 @@ fn held_out_scores(
     (0..candidates.len()).map(of_candidate).collect()
 }
 
-/// The coupling of a candidate, to the last digit.
-fn finished(
-    graph: &Graph,
-    data: &Dataset,
-    options: &CouplingOptions,
-    prepared: &Prepared,
-    candidate: &Candidate,
-) -> Result<Coupling> {
+/// The coupling of a candidate, close enough for an average.
+fn finished(data: &Dataset, options: &CouplingOptions, prepared: &Prepared, candidate: &Candidate) -> Result<Coupling> {
     let noise = candidate.noise.as_deref();
     let weighted = match noise {
-        Some(_) => Some(Prepared::new(graph, data, options.family, options.intercept)?.weighted(noise)?),
+        Some(_) => Some(Prepared::on(&prepared.network, data, options.family, options.intercept)?.weighted(noise)?),
         None => None,
     };
     let task = weighted.as_ref().unwrap_or(prepared).task(options.likelihood, options.prior);
-    let fit = refine(&task, &candidate.fit, rho_of(&candidate.fit, options));
+    let fit = refine_to(&task, &candidate.fit, rho_of(&candidate.fit, options), FAIR);
     let found = coupling(&task, fit.as_ref().unwrap_or(&candidate.fit), options)?;
     Ok(Coupling { node_noise: candidate.noise.clone(), ..found })
 }
@@ -205,8 +203,10 @@ impl Blend {
 
     /// The models given the rows of `data`: mean and covariance of the mixture of the members' posteriors.
     pub fn posterior(&self, graph: &Graph, data: &Dataset) -> Result<Posterior> {
-        let posterior = |m: &Member| Ok((m.weight, m.coupling.posterior(graph, data)?));
-        let mut all = self.members.iter().map(posterior).collect::<Result<Vec<_>>>()?;
+        check(graph, data, &CouplingOptions::default())?;
+        let network = fitting(graph, data.dim());
+        let posterior = |m: &Member| Ok((m.weight, m.coupling.posterior_on(&network, graph, data)?));
+        let mut all = self.members.par_iter().map(posterior).collect::<Result<Vec<_>>>()?;
         if all.len() == 1 {
             return Ok(all.swap_remove(0).1);
         }

@@ -10,14 +10,14 @@
 
 use rayon::prelude::*;
 
-use super::dense::semi_cholesky;
 use super::folds::Fold;
+use super::whitening::Whitening;
 use super::{Coupling, Posterior};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::loss::LossOptions;
-use crate::matrix::{Matrix, dot, norm2};
+use crate::matrix::Matrix;
 use crate::penalty::{HuberNorm, Norm2, Penalty, Quadratic};
 use crate::problem::Problem;
 use crate::solve::{Settings, Watch, solve};
@@ -62,50 +62,6 @@ impl Form {
                 return Err(Error::Parameter { name: "reach of the coupling", value: reach, needs: "positive" });
             }
         })
-    }
-}
-
-/// The change of variables `w = C v` with `C C' = D`: in `v` the learnt metric is the Euclidean one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Whitening {
-    /// `C`, lower triangular.
-    root: Matrix,
-}
-
-impl Whitening {
-    /// That of a coupling.
-    pub fn of(coupling: &Coupling) -> Whitening {
-        let d = coupling.mu.len();
-        Whitening { root: Matrix::from_rows(d, semi_cholesky(coupling.covariance.as_slice(), d)) }
-    }
-
-    /// The rows whose scores are `x'v`.
-    pub fn apply(&self, data: &Dataset) -> Dataset {
-        let d = data.dim();
-        let entry = |x: &[f64], k: usize| (k..d).map(|j| x[j] * self.root.row(j)[k]).sum::<f64>();
-        data.map_rows(|x| (0..d).map(|k| entry(x, k)).collect())
-    }
-
-    /// `w` of every `v`, in place.
-    pub fn restore(&self, v: &mut Matrix) {
-        let d = self.root.cols();
-        for row in v.as_mut_slice().chunks_exact_mut(d) {
-            // Downwards: an entry needs those above it.
-            for j in (0..d).rev() {
-                row[j] = dot(&self.root.row(j)[..=j], &row[..=j]);
-            }
-        }
-    }
-
-    /// `v` of a difference of models.
-    fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
-        let mut v: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-        for j in 0..v.len() {
-            let (above, rest) = v.split_at_mut(j);
-            let pivot = self.root.row(j)[j];
-            rest[0] = if pivot > 0.0 { (rest[0] - dot(&self.root.row(j)[..j], above)) / pivot } else { 0.0 };
-        }
-        norm2(&v)
     }
 }
 
@@ -226,6 +182,7 @@ mod tests {
     use super::super::tests::small;
     use super::super::{CouplingOptions, learn};
     use super::*;
+    use crate::matrix::{dot, norm2};
     use crate::robustness::pull_max;
 
     fn learnt() -> (Graph, Dataset, Coupling) {
@@ -255,6 +212,24 @@ mod tests {
         let form: f64 = (0..t.len()).map(|j| t[j] * dot(q.row(j), &t)).sum();
         let distance = Whitening::of(&coupling).distance(&t, &vec![0.0; t.len()]);
         assert!((coupling.noise_scale() * distance * distance / form - 1.0).abs() < 1e-8);
+    }
+
+    /// In units of the metric the quadratic problem has the same optimum: models, objective, and flows that balance the losses.
+    #[test]
+    fn the_whitened_problem_is_the_problem() {
+        let (graph, data, coupling) = learnt();
+        let solved = |problem: &Problem| solve(problem, &exact(), None, &mut |_| Watch::Continue);
+        let plain = solved(&coupling.problem(&graph, &data).unwrap());
+        let mut whitened = solved(&coupling.bounded_problem(&graph, &data, Form::Quadratic).unwrap());
+        let whitening = Whitening::of(&coupling);
+        whitening.restore(&mut whitened.w);
+        whitening.restore_flows(&mut whitened.u);
+        assert!((plain.objective / whitened.objective - 1.0).abs() < 1e-10);
+        for (a, b) in [(&plain.w, &whitened.w), (&plain.u, &whitened.u)] {
+            let size = norm2(a.as_slice());
+            let apart: f64 = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            assert!(size > 0.0 && apart < 1e-6 * size, "{apart} of {size}");
+        }
     }
 
     /// However wrong a node is, the others move by no more than from where its pull stops growing; with the quadratic they follow.

@@ -6,7 +6,7 @@ use super::fit::{Fit, Strength, Task, lifted};
 use super::noise::{Noise, node_noise};
 use super::regions::{is_large, learn_in_regions};
 use super::structure::Structure;
-use super::system::{Plan, Root};
+use super::system::Root;
 use super::{Coupling, CouplingOptions, Prepared, Rho, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -17,6 +17,8 @@ use crate::matrix::Matrix;
 /// Differences of the deviance that do not matter for a choice, and for the answer.
 pub(super) const ROUGH: f64 = 1e-2;
 pub(super) const FINE: f64 = 1e-8;
+/// The same for members of an average, whose weights are known less well: a hundredth of a standard error.
+pub(super) const FAIR: f64 = 1e-4;
 /// The smallest variance of a coefficient, as a share of that with which data and prior have an equal say: a coefficient
 /// with less is shared by all for every practical purpose, and `D` keeps an inverse.
 pub(super) const SHARED: f64 = 1e-4;
@@ -83,7 +85,7 @@ pub(super) fn learn_and_fit(graph: &Graph, data: &Dataset, options: &CouplingOpt
     let task = prepared.task(options.likelihood, options.prior);
     let candidates = pairs.iter().map(|pair| candidate(&task, pair)).collect();
     let fine = refine(&task, &pairs[best].best, options.rho).unwrap_or_else(|| pairs[best].best.clone());
-    let graph = GraphTest::of(&task, &fine);
+    let graph = GraphTest::of(&task, pairs[best].free.deviance, &fine);
     let coupling = Coupling { node_noise: noise, ..coupling(&task, &fine, options)? };
     Ok((Learnt { coupling, candidates, graph }, fine))
 }
@@ -245,7 +247,7 @@ pub(super) fn coupling(task: &Task, fit: &Fit, options: &CouplingOptions) -> Res
     let varies = (0..d).map(|j| relative[j * d + j] > floor).collect();
     let kept = lifted(&relative, moments, SHARED);
     let root = Root { d, p: d, entries: semi_cholesky(&kept, d) };
-    let plan = Plan::new(network, d);
+    let plan = network.plan(d);
     let at = task.at(&plan, &root, fit.kappa).ok_or(UNSOLVED)?;
     let factor = network.covariance_factor(&at.system.precision) * at.s2;
     let identity: Vec<f64> = (0..d * d).map(|k| if k / d == k % d { factor } else { 0.0 }).collect();

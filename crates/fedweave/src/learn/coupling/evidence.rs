@@ -2,6 +2,7 @@
 
 use super::choose::{KAPPA_START, ROUGH, UNSOLVED};
 use super::fit::{Fit, KAPPA, Strength, Task};
+use super::minimise::Memory;
 use super::regions::sample_of_large;
 use super::{Coupling, CouplingOptions, Prepared, check};
 use crate::dataset::Dataset;
@@ -19,14 +20,12 @@ pub struct GraphTest {
 }
 
 impl GraphTest {
-    /// The test for the structure of a fit, by the likelihood without priors.
-    pub(super) fn of(task: &Task, fit: &Fit) -> Self {
+    /// The test for the structure of a fit, by the likelihood without priors; `free` is the deviance without the graph.
+    pub(super) fn of(task: &Task, free: f64, fit: &Fit) -> Self {
         let bare = Task { prior: false, ..*task };
         let strength = Strength::From(if fit.kappa > 0.0 { fit.kappa } else { KAPPA_START });
-        let free = bare.fit_again(fit, Strength::Fixed(0.0), ROUGH);
-        let coupled = bare.fit_again(fit, strength, ROUGH);
-        match (free, coupled, task.network.is_coupled()) {
-            (Some(free), Some(coupled), true) => Self::new(free.deviance, coupled.deviance),
+        match bare.fit_again(fit, strength, ROUGH) {
+            Some(coupled) if task.network.is_coupled() => Self::new(free, coupled.deviance),
             _ => Self::new(0.0, 0.0),
         }
     }
@@ -56,29 +55,42 @@ pub fn rho_interval(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { name: "level of the interval", value: level, needs: "between 0 and 1" });
     }
+    Ok(rho_profile(graph, data, coupling, level)?.interval)
+}
+
+/// An interval, and where in it the likelihood is largest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RhoProfile {
+    pub interval: Interval,
+    pub best: f64,
+}
+
+/// The profile of a coupling whose level has been checked.
+pub(super) fn rho_profile(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<RhoProfile> {
     if let Some((nodes, graph, rows)) = sample_of_large(graph, data)? {
         let noise = coupling.node_noise.as_ref().map(|noise| nodes.iter().map(|i| noise[*i]).collect());
         let part = Coupling { node_noise: noise, ..coupling.clone() };
-        return interval_of_all(&graph, &rows, &part, level);
+        return profile_of_all(&graph, &rows, &part, level);
     }
-    interval_of_all(graph, data, coupling, level)
+    profile_of_all(graph, data, coupling, level)
 }
 
-fn interval_of_all(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<Interval> {
+fn profile_of_all(graph: &Graph, data: &Dataset, coupling: &Coupling, level: f64) -> Result<RhoProfile> {
     let prepared = Prepared::new(graph, data, coupling.family, coupling.intercept)?;
     let prepared = prepared.weighted(coupling.node_noise.as_deref())?;
     let task = prepared.task(coupling.likelihood, false);
     let (moments, network) = (task.moments, task.network);
     if !network.is_coupled() {
-        return Ok(Interval { low: 0.0, high: 1.0, level });
+        return Ok(RhoProfile { interval: Interval { low: 0.0, high: 1.0, level }, best: coupling.rho });
     }
     let (root, kappa) = coupling.relative_root(moments, network).ok_or(UNSOLVED)?;
-    let start = Strength::From(kappa.max(KAPPA_START));
-    let best = task.fit(coupling.structure, &root.covariance(), start, ROUGH).ok_or(UNSOLVED)?;
+    let start = if kappa > 0.0 { kappa } else { KAPPA_START };
+    let known = Fit { structure: coupling.structure, root, kappa, deviance: f64::NAN, memory: Memory::new() };
+    let best = task.fit_again(&known, Strength::From(start), ROUGH).ok_or(UNSOLVED)?;
     let rise = chi_squared_quantile(level);
     let low = end_of_interval(&task, &best, rise, KAPPA.0).map_or(0.0, |kappa| network.rho(kappa));
     let high = end_of_interval(&task, &best, rise, KAPPA.1).map_or(1.0, |kappa| network.rho(kappa));
-    Ok(Interval { low, high, level })
+    Ok(RhoProfile { interval: Interval { low, high, level }, best: network.rho(best.kappa) })
 }
 
 /// The `kappa` between the best and `limit` where the profile deviance has risen by `rise`; `None` if it never does.

@@ -1,11 +1,12 @@
 //! The best covariance and the best strength of the graph for one structure.
 
 use super::dense::{sandwich, spectral};
-use super::likelihood::{Evaluation, Likelihood, Model, Slopes};
+use super::likelihood::{Evaluation, Likelihood, Model};
 use super::minimise::{Memory, Search, minimise_with};
 use super::moments::Moments;
 use super::network::Network;
 use super::rows::ModeRows;
+use super::slopes::Slopes;
 use super::structure::{Shape, Structure};
 use super::system::{Plan, Root};
 
@@ -72,7 +73,7 @@ impl Task<'_> {
 
     /// Fits a structure from a covariance; `gain` is the part of the deviance that is not worth another evaluation.
     pub fn fit(&self, structure: Structure, start: &[f64], strength: Strength, gain: f64) -> Option<Fit> {
-        let plan = Plan::new(self.network, structure.columns(self.moments.d));
+        let plan = self.network.plan(structure.columns(self.moments.d));
         let kappa = match strength {
             Strength::Fixed(kappa) | Strength::From(kappa) if plan.is_coupled() => kappa,
             _ => 0.0,
@@ -83,7 +84,7 @@ impl Task<'_> {
 
     /// The search continued from a fit to the same or to similar rows, perhaps with another strength of the graph.
     pub fn fit_again(&self, from: &Fit, strength: Strength, gain: f64) -> Option<Fit> {
-        let plan = Plan::new(self.network, from.structure.columns(self.moments.d));
+        let plan = self.network.plan(from.structure.columns(self.moments.d));
         self.search(&plan, from.structure, &from.root.covariance(), strength, gain, &from.memory)
     }
 

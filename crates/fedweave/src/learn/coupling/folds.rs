@@ -2,6 +2,7 @@
 //! everywhere), the likelihood prefers structures that are too wide; folds that imitate the question do not.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -9,7 +10,8 @@ use rayon::prelude::*;
 use super::choose::{Pair, REVIVED, ROUGH, UNSOLVED, coupling, criterion, fit_all, noise_of, refine_to, told};
 use super::dense::semi_cholesky;
 use super::fit::{Fit, Task, lifted};
-use super::system::{Plan, Root};
+use super::network::Network;
+use super::system::Root;
 use super::{Coupling, CouplingOptions, Noise, Prepared, Rho, Structure, check};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -114,15 +116,16 @@ pub fn score_on_folds(
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let fits: Vec<Fit> = pairs.into_iter().flatten().flat_map(|pair| worth_scoring(pair, options.rho)).collect();
     let common = CouplingOptions { noise: Noise::Common, ..options.clone() };
-    let mut scores = score(graph, data, &common, folds, &prepared, &fits, None)?;
+    let mut scores = score(data, &common, folds, &prepared, &fits, None)?;
     let task = prepared.task(options.likelihood, options.prior);
     let best = fits.iter().max_by(|a, b| criterion(&task, a).total_cmp(&criterion(&task, b)));
     if let Some(noise) = best.and_then(|fit| noise_of(&prepared, options, fit)) {
-        let prepared = Prepared::new(graph, data, options.family, options.intercept)?.weighted(Some(&noise))?;
+        let prepared = Prepared::on(&prepared.network, data, options.family, options.intercept)?;
+        let prepared = prepared.weighted(Some(&noise))?;
         let task = prepared.task(options.likelihood, options.prior);
         let again = |fit: &Fit| refine_to(&task, fit, rho_of(fit, options), ROUGH).unwrap_or_else(|| fit.clone());
         let fits: Vec<Fit> = fits.iter().map(again).collect();
-        scores.extend(score(graph, data, options, folds, &prepared, &fits, Some(noise))?);
+        scores.extend(score(data, options, folds, &prepared, &fits, Some(noise))?);
     }
     scores.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
     if scores.is_empty() { Err(UNSOLVED) } else { Ok(scores) }
@@ -130,7 +133,6 @@ pub fn score_on_folds(
 
 /// Scores of fits to all rows, with the noise that all rows suggest.
 fn score(
-    graph: &Graph,
     data: &Dataset,
     options: &CouplingOptions,
     folds: &[Fold],
@@ -138,7 +140,8 @@ fn score(
     fits: &[Fit],
     noise: Option<Vec<f64>>,
 ) -> Result<Vec<FoldScore>> {
-    let errors: Vec<Vec<f64>> = folds.par_iter().map(|fold| fold_errors(graph, data, options, fold, fits)).collect();
+    let of_fold = |fold: &Fold| fold_errors(&prepared.network, data, options, fold, fits);
+    let errors: Vec<Vec<f64>> = folds.par_iter().map(of_fold).collect();
     let task = prepared.task(options.likelihood, options.prior);
     let scored = |(k, fit): (usize, &Fit)| {
         Ok(FoldScore {
@@ -191,43 +194,46 @@ pub(super) fn worth_scoring(pair: Pair, rho: Rho) -> Vec<Fit> {
 }
 
 /// Errors of all candidates on the validation rows of one fold.
-fn fold_errors(graph: &Graph, data: &Dataset, options: &CouplingOptions, fold: &Fold, candidates: &[Fit]) -> Vec<f64> {
-    let failed = vec![f64::INFINITY; candidates.len()];
-    let Ok(loss) = options.family.build(data.select(&fold.validation), &LossOptions::default()) else { return failed };
-    let error = |w: Option<Matrix>| w.and_then(|w| Errors::of(&*loss, &w).mean()).unwrap_or(f64::INFINITY);
-    fold_models(graph, data, options, fold, candidates).into_iter().map(error).collect()
-}
-
-/// Models of all candidates, fitted again to the training rows of one fold; `None` where that failed.
-pub(super) fn fold_models(
-    graph: &Graph,
+fn fold_errors(
+    network: &Arc<Network>,
     data: &Dataset,
     options: &CouplingOptions,
     fold: &Fold,
     candidates: &[Fit],
-) -> Vec<Option<Matrix>> {
+) -> Vec<f64> {
+    let failed = vec![f64::INFINITY; candidates.len()];
+    let Ok(loss) = options.family.build(data.select(&fold.validation), &LossOptions::default()) else { return failed };
+    let error = |w: Option<Matrix>| w.and_then(|w| Errors::of(&*loss, &w).mean()).unwrap_or(f64::INFINITY);
+    let prepared = training_rows(network, data, options, fold);
+    let models = |fit: &Fit| fold_models(prepared.as_ref()?, options, fit);
+    candidates.iter().map(models).map(error).collect()
+}
+
+/// The training rows of a fold; `None` if there is nothing to be learnt from them.
+pub(super) fn training_rows(
+    network: &Arc<Network>,
+    data: &Dataset,
+    options: &CouplingOptions,
+    fold: &Fold,
+) -> Option<Prepared> {
     let train = data.select(&fold.train);
-    let failed = vec![None; candidates.len()];
-    if train.is_empty() {
-        return failed;
+    if train.is_empty() { None } else { Prepared::on(network, &train, options.family, options.intercept).ok() }
+}
+
+/// Models of a candidate, fitted again to the training rows of a fold; `None` if that fails.
+pub(super) fn fold_models(prepared: &Prepared, options: &CouplingOptions, candidate: &Fit) -> Option<Matrix> {
+    let (task, d) = (prepared.task(options.likelihood, options.prior), prepared.moments.d);
+    // With other rows, close to the fit of all rows.
+    let start = lifted(&candidate.root.covariance(), task.moments, REVIVED);
+    let fit = Fit { root: Root { d, p: d, entries: semi_cholesky(&start, d) }, ..candidate.clone() };
+    let mut fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
+    let weighted = noise_of(prepared, options, &fit).map(|noise| task.moments.weighted(&noise));
+    let task = Task { moments: weighted.as_ref().unwrap_or(task.moments), ..task };
+    if weighted.is_some() {
+        fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
     }
-    let Ok(prepared) = Prepared::new(graph, &train, options.family, options.intercept) else { return failed };
-    let task = prepared.task(options.likelihood, options.prior);
-    let models = |fit: &Fit| {
-        // With other rows, close to the fit of all rows.
-        let start = lifted(&fit.root.covariance(), task.moments, REVIVED);
-        let root = Root { d: data.dim(), p: data.dim(), entries: semi_cholesky(&start, data.dim()) };
-        let fit = Fit { root, ..fit.clone() };
-        let mut fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
-        let weighted = noise_of(&prepared, options, &fit).map(|noise| task.moments.weighted(&noise));
-        let task = Task { moments: weighted.as_ref().unwrap_or(task.moments), ..task };
-        if weighted.is_some() {
-            fit = refine_to(&task, &fit, rho_of(&fit, options), ROUGH)?;
-        }
-        let plan = Plan::new(task.network, fit.root.p);
-        let at = task.at(&plan, &fit.root, fit.kappa)?;
-        let w = (0..data.nodes()).flat_map(|i| task.moments.restore(&at.model(i))).collect();
-        Some(Matrix::from_rows(data.dim(), w))
-    };
-    candidates.iter().map(models).collect()
+    let plan = task.network.plan(fit.root.p);
+    let at = task.at(&plan, &fit.root, fit.kappa)?;
+    let w = (0..task.moments.nodes()).flat_map(|i| task.moments.restore(&at.model(i))).collect();
+    Some(Matrix::from_rows(d, w))
 }

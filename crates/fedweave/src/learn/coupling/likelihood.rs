@@ -84,16 +84,6 @@ pub struct Evaluation<'a> {
     pub system: System<'a>,
 }
 
-/// Derivatives of the deviance, and the step of expectation-maximisation.
-pub struct Slopes {
-    /// By `Lambda`, `d x p`.
-    pub root: Vec<f64>,
-    /// By `log kappa`.
-    pub log_kappa: f64,
-    /// `Lambda E Lambda'` is the covariance that expectation-maximisation would go to.
-    pub expected: Vec<f64>,
-}
-
 /// Noise below this share of what one model leaves over is rounding.
 const NOISE_MIN: f64 = 1e-12;
 
@@ -109,7 +99,7 @@ impl<'a> Model<'a, '_> {
         self.likelihood.freedom(self.moments)
     }
 
-    fn is_restricted(&self) -> bool {
+    pub(super) fn is_restricted(&self) -> bool {
         self.freedom() < self.moments.total_rows()
     }
 
@@ -146,44 +136,6 @@ impl<'a> Model<'a, '_> {
         })
     }
 
-    /// The derivatives at an evaluation, whose blocks are computed on the way.
-    pub fn slopes(&self, at: &mut Evaluation) -> Slopes {
-        let mut slopes = self.slope_sums(at, self.is_restricted());
-        let count = self.moments.nodes() as f64;
-        slopes.expected.iter_mut().for_each(|e| *e /= count);
-        slopes
-    }
-
-    /// The same, with `expected` a sum over these nodes; `restricted` if the common mean is integrated out.
-    pub(super) fn slope_sums(&self, at: &mut Evaluation, restricted: bool) -> Slopes {
-        at.system.invert();
-        Slopes { root: self.root_slope(at, restricted), ..self.precision_slopes(at, restricted) }
-    }
-
-    fn root_slope(&self, at: &Evaluation, restricted: bool) -> Vec<f64> {
-        let (moments, Root { d, p, entries: root }) = (self.moments, &at.system.root);
-        let (d, p) = (*d, *p);
-        let (mut slope, mut block) = (vec![0.0; d * p], vec![0.0; p * p]);
-        for i in (0..moments.nodes()).filter(|i| moments.rows[*i] > 0.0) {
-            at.system.block(i, i, &mut block);
-            let mut inner = product(root, &block, d, p, p);
-            if restricted {
-                let own = at.own_means(i);
-                let left = product(&at.leverage(i), &at.mean_covariance, d, d, d);
-                let minus = product(&left, &transposed(&own, p, d), d, d, p);
-                axpy(-1.0, &minus, &mut inner);
-            }
-            add_product(moments.form(i), &inner, d, d, p, &mut slope);
-            let gradient = self.misfit(at, i);
-            let u = &at.u[i * p..(i + 1) * p];
-            for (g, row) in gradient.iter().zip(slope.chunks_exact_mut(p)) {
-                axpy(-g / at.s2, u, row);
-            }
-        }
-        slope.iter_mut().for_each(|s| *s *= 2.0);
-        slope
-    }
-
     /// `X_i'(y_i - X_i w_i)`.
     pub fn misfit(&self, at: &Evaluation, node: usize) -> Vec<f64> {
         let (d, p) = (at.system.root.d, at.system.root.p);
@@ -198,29 +150,6 @@ impl<'a> Model<'a, '_> {
         );
         g.iter_mut().zip(self.moments.right(node)).for_each(|(g, c)| *g = c - *g);
         g
-    }
-
-    fn precision_slopes(&self, at: &Evaluation, restricted: bool) -> Slopes {
-        let p = at.system.root.p;
-        let (mut log_kappa, mut expected, mut block) = (0.0, vec![0.0; p * p], vec![0.0; p * p]);
-        at.system.for_entries(|i, j, value, slope| {
-            at.system.block(i, j, &mut block);
-            let (u_i, u_j) = (&at.u[i * p..(i + 1) * p], &at.u[j * p..(j + 1) * p]);
-            for (a, row) in block.chunks_exact_mut(p).enumerate() {
-                axpy(u_i[a] / at.s2, u_j, row);
-            }
-            if restricted {
-                let d = at.system.root.d;
-                let left = product(&at.own_means(i), &at.mean_covariance, p, d, d);
-                add_product(&left, &transposed(&at.own_means(j), p, d), p, d, p, &mut block);
-            }
-            let twice = if i == j { 1.0 } else { 2.0 };
-            log_kappa += twice * slope * (0..p).map(|a| block[a * p + a]).sum::<f64>();
-            for (a, b) in (0..p * p).map(|k| (k / p, k % p)) {
-                expected[a * p + b] += 0.5 * twice * value * (block[a * p + b] + block[b * p + a]);
-            }
-        });
-        Slopes { root: Vec::new(), log_kappa, expected }
     }
 }
 

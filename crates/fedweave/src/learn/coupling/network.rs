@@ -5,6 +5,9 @@
 //! `|R| = 1`, so that the covariance hardly changes while `kappa` is sought. The user's `rho` follows from
 //! `(1 - rho) I + rho L_given = (1 - rho) (I + kappa L)`, `kappa = mean degree * rho / (1 - rho)`.
 
+use std::sync::{Arc, Mutex};
+
+use super::system::Plan;
 use crate::graph::Graph;
 use crate::linalg::selected::Selected;
 use crate::linalg::sparse::{Budget, Elimination};
@@ -18,6 +21,8 @@ pub struct Network {
     empty: Graph,
     unit: f64,
     plan: Option<Elimination>,
+    /// Plans for blocks of some sizes, made when they are first asked for.
+    plans: Mutex<Vec<(usize, Arc<Plan>)>>,
 }
 
 /// `R` at one `kappa`.
@@ -49,12 +54,23 @@ impl Network {
         let build = |edges: &[_]| Graph::new(n, edges).expect("the edges of a graph make a graph");
         let (graph, empty) = (build(&edges), build(&[]));
         let plan = if edges.is_empty() { None } else { Elimination::plan_panels(&graph, 1, BUDGET) };
-        Network { graph, empty, unit, plan }
+        Network { graph, empty, unit, plan, plans: Mutex::default() }
     }
 
     /// True if there is something to learn from neighbours, and a factor that fits.
     pub fn is_coupled(&self) -> bool {
         self.plan.is_some()
+    }
+
+    /// The plan for blocks of size `p`: the same for all rows of this graph.
+    pub fn plan(&self, p: usize) -> Arc<Plan> {
+        let mut plans = self.plans.lock().unwrap_or_else(|broken| broken.into_inner());
+        if let Some((_, plan)) = plans.iter().find(|(size, _)| *size == p) {
+            return plan.clone();
+        }
+        let plan = Arc::new(Plan::new(self, p));
+        plans.push((p, plan.clone()));
+        plan
     }
 
     /// The graph on which `R` lives.

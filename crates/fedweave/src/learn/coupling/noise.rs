@@ -6,7 +6,6 @@
 //! `v_i = (nu + e_i) / (nu + m_i)`.
 
 use super::fit::{Fit, Task};
-use super::system::Plan;
 use crate::matrix::dot;
 
 /// How noise is distributed over the nodes.
@@ -37,7 +36,7 @@ pub fn node_noise(task: &Task, fit: &Fit, known: Option<&[f64]>) -> Option<Vec<f
 /// `e_i`: squares of what the models leave over, and of what is not known about the models, in units of `s2`.
 fn expected_errors(task: &Task, fit: &Fit, known: Option<&[f64]>) -> Option<Vec<f64>> {
     let (moments, d) = (task.moments, task.moments.d);
-    let plan = Plan::new(task.network, fit.root.p);
+    let plan = task.network.plan(fit.root.p);
     let mut at = task.at(&plan, &fit.root, fit.kappa)?;
     at.system.invert();
     let node = |i: usize| {

@@ -1,11 +1,13 @@
 //! The models given the rows, and how well they are known.
 
+use std::sync::Arc;
+
 use super::choose::UNSOLVED;
 use super::dense::semi_cholesky;
 use super::moments::Moments;
 use super::network::Network;
 use super::regions::fitting;
-use super::system::{Plan, Root};
+use super::system::Root;
 use super::{Coupling, CouplingOptions, Prepared, check};
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -56,13 +58,21 @@ impl Coupling {
     /// The models given the rows of `data`, which may be other rows than those the coupling was learnt from.
     pub fn posterior(&self, graph: &Graph, data: &Dataset) -> Result<Posterior> {
         check(graph, data, &CouplingOptions::default())?;
-        let mut prepared =
-            Prepared::new(graph, data, self.family, self.intercept)?.weighted(self.node_noise.as_deref())?;
-        let regions = if self.rho > 0.0 { fitting(graph, data.dim()) } else { None };
-        let exact = regions.is_none();
-        prepared.network = regions.unwrap_or(prepared.network);
+        self.posterior_on(&fitting(graph, data.dim()), graph, data)
+    }
+
+    /// The same on a [`fitting`] network.
+    pub(super) fn posterior_on(
+        &self,
+        (network, whole): &(Arc<Network>, bool),
+        graph: &Graph,
+        data: &Dataset,
+    ) -> Result<Posterior> {
+        let prepared =
+            Prepared::on(network, data, self.family, self.intercept)?.weighted(self.node_noise.as_deref())?;
+        let exact = *whole || self.rho == 0.0;
         let task = prepared.task(self.likelihood, false);
-        let (moments, plan) = (task.moments, Plan::new(task.network, data.dim()));
+        let (moments, plan) = (task.moments, task.network.plan(data.dim()));
         let (root, kappa) = self.relative_root(moments, task.network).ok_or(UNSOLVED)?;
         let mut at = task.at(&plan, &root, kappa).ok_or(UNSOLVED)?;
         at.s2 = self.s2 / moments.variance_unit();

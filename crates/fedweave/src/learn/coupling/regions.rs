@@ -5,12 +5,13 @@
 //! the whole graph, where its factor fits. A region has a border of about a tenth of its edges, so what is learnt hardly
 //! differs.
 
+use std::sync::Arc;
+
 use super::choose::{Learnt, ROUGH, coupling, learn_and_fit, refine_to};
 use super::fit::Fit;
 use super::minimise::Memory;
 use super::network::Network;
 use super::noise::Noise;
-use super::system::Plan;
 use super::{Coupling, CouplingOptions, Prepared, Rho};
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -49,7 +50,7 @@ pub fn learn_in_regions(graph: &Graph, data: &Dataset, options: &CouplingOptions
     let whole = Prepared::new(graph, data, options.family, options.intercept)?;
     let task = whole.task(options.likelihood, options.prior);
     if let Some(fit) = carried(&learnt.coupling, &whole)
-        && (fit.kappa == 0.0 || Plan::new(&whole.network, data.dim()).is_coupled())
+        && (fit.kappa == 0.0 || whole.network.plan(data.dim()).is_coupled())
     {
         learnt.coupling = coupling(&task, &fit, options)?;
     }
@@ -141,8 +142,11 @@ pub(super) fn restricted_rows(data: &Dataset, nodes: &[usize]) -> Result<Dataset
     Dataset::new(offsets, Matrix::from_rows(data.dim(), x), y, weight)
 }
 
-/// The network on which the posterior is computed: the whole one, or its regions where the factor does not fit.
-pub fn fitting(graph: &Graph, d: usize) -> Option<Network> {
+/// The network on which the posterior is computed, and true if it is the whole one: only its regions where the factor does not fit.
+pub fn fitting(graph: &Graph, d: usize) -> (Arc<Network>, bool) {
     let network = Network::new(graph);
-    (!Plan::new(&network, d).is_coupled() && graph.edges() > 0).then(|| Network::new(&without_borders(graph).0))
+    match network.plan(d).is_coupled() || graph.edges() == 0 {
+        true => (Arc::new(network), true),
+        false => (Arc::new(Network::new(&without_borders(graph).0)), false),
+    }
 }

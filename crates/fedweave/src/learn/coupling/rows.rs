@@ -12,9 +12,10 @@
 //! a row, is what that costs, and one more solve (of the adjoint system) brings it into the gradient.
 
 use super::dense::{add_product, product};
-use super::likelihood::{Evaluation, Likelihood, Model, Slopes};
+use super::likelihood::{Evaluation, Likelihood, Model};
 use super::moments::{Moments, row_shares};
 use super::network::Network;
+use super::slopes::Slopes;
 use super::system::{Plan, Root};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};

@@ -114,6 +114,27 @@ impl Cost {
         }
     }
 
+    /// Its second derivative by `p`; at a kink, that of the parabola that lies above the cost and touches it at `p`.
+    fn curvature(self, y: f64, p: f64) -> f64 {
+        let (r, p) = ((y - p).abs(), self.inside(p));
+        match self {
+            Cost::Squared => 2.0,
+            Cost::Absolute => 1.0 / r.max(LEAST),
+            Cost::Huber(delta) => (delta / r.max(LEAST)).min(1.0),
+            Cost::Pinball(_) => 0.5 / r.max(LEAST),
+            Cost::LogLoss => {
+                let right = if y > 0.0 { p } else { 1.0 - p };
+                1.0 / (right * right)
+            }
+            Cost::Deviance => 2.0 * y / (p * p),
+        }
+    }
+
+    /// Cost, slope and curvature.
+    pub fn curve(self, y: f64, p: f64) -> [f64; 3] {
+        [self.value(y, p), self.slope(y, p), self.curvature(y, p)]
+    }
+
     fn inside(self, p: f64) -> f64 {
         match self {
             Cost::LogLoss => p.clamp(LEAST, 1.0 - LEAST),
@@ -155,6 +176,25 @@ mod tests {
             let h = 1e-6;
             let difference = (cost.value(y, p + h) - cost.value(y, p - h)) / (2.0 * h);
             assert!((cost.slope(y, p) - difference).abs() < 1e-6, "{cost:?}");
+        }
+    }
+
+    /// What is not a kink has the second derivative of the cost; elsewhere the parabola lies above it.
+    #[test]
+    fn parabolas_lie_above_kinks() {
+        for (cost, y, p) in ALL {
+            let [value, slope, curvature] = cost.curve(y, p);
+            let kinked = matches!(cost, Cost::Absolute | Cost::Huber(_) | Cost::Pinball(_));
+            if !kinked {
+                let h = 1e-5;
+                let difference = (cost.slope(y, p + h) - cost.slope(y, p - h)) / (2.0 * h);
+                assert!((curvature - difference).abs() < 1e-4 * curvature.max(1.0), "{cost:?}");
+                continue;
+            }
+            for q in (-300..300).map(|k| 0.01 * f64::from(k)) {
+                let parabola = value + slope * (q - p) + 0.5 * curvature * (q - p).powi(2);
+                assert!(parabola >= cost.value(y, q) - 1e-12, "{cost:?} {q}");
+            }
         }
     }
 

@@ -1,11 +1,10 @@
 //! Who wins, and by how much.
 
-use super::blend::{Judged, mixed};
 use super::entry::Entry;
 use super::rows::Rows;
 use super::{Failure, Race};
 use crate::error::{Error, Result};
-use crate::tune::mean_and_error;
+use crate::learn::mixture::{Mixture, believed, mixed};
 
 /// Predictors with a smaller share are dropped.
 const SHARE_MIN: f64 = 0.05;
@@ -31,7 +30,7 @@ pub fn finish(
     let weight = rows.node_weights(&best.out_of_fold);
     let shares = match recipe {
         Some(recipe) => given_shares(&entries, recipe),
-        None => believed(rows, &entries, best_shares(rows, &entries, &weight), &weight),
+        None => with_plain(rows, &entries, best_shares(rows, &entries, &weight), &weight),
     };
     entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
     let out_of_fold = together(rows, &entries, &shares);
@@ -54,13 +53,14 @@ fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Vec<f64> {
 
 /// The best shares without small ones.
 fn best_shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
-    let judged = Judged { cost: rows.cost, y: rows.data.y(), weight };
+    let (y, cost) = (rows.data.y(), rows.cost);
     // Candidates that come to the same (a mixed model of which only the intercept varies) count once.
     let same = |a: usize, b: usize| entries[a].out_of_fold.iter().zip(&entries[b].out_of_fold).all(alike);
     let mut kept: Vec<usize> = (0..entries.len()).filter(|&k| !(0..k).any(|j| same(j, k))).collect();
     let found = loop {
         let predictions: Vec<&[f64]> = kept.iter().map(|&k| entries[k].out_of_fold.as_slice()).collect();
-        let found = judged.shares(&predictions);
+        let cost = |r: usize, p: f64| cost.curve(y[r], p);
+        let found = Mixture { predictors: &predictions, weight, cost }.shares(|_| true);
         let smallest = (0..kept.len()).min_by(|a, b| found[*a].total_cmp(&found[*b])).unwrap_or(0);
         if kept.len() == 1 || found[smallest] >= SHARE_MIN {
             break found;
@@ -74,20 +74,16 @@ fn best_shares(rows: &Rows, entries: &[Entry], weight: &[f64]) -> Vec<f64> {
 }
 
 /// What a mixture gains over the best plain candidate was seen on few nodes (or groups of rows that are held out together), and
-/// part of it is chance. Of a gain of `z` standard errors the share `1 - 1 / z^2` is believed (the positive part of James
-/// and Stein's rule): so much of the mixture, and the plain candidate for the rest.
-fn believed(rows: &Rows, entries: &[Entry], shares: Vec<f64>, weight: &[f64]) -> Vec<f64> {
+/// part of it is chance: so much of the mixture as is believed, and the plain candidate for the rest.
+fn with_plain(rows: &Rows, entries: &[Entry], shares: Vec<f64>, weight: &[f64]) -> Vec<f64> {
     let plain = entries.iter().position(|entry| PLAIN.contains(&entry.member.name.as_str()));
     let Some(plain) = plain else { return shares };
     let gains = gains(rows, &together(rows, entries, &shares), &entries[plain].out_of_fold, weight);
-    let share = match mean_and_error(gains.into_iter()) {
-        Some((mean, error)) if mean > error => 1.0 - (error / mean).powi(2),
-        _ => 0.0,
-    };
+    let share = believed(gains.into_iter());
     let share = if share < SHARE_MIN { 0.0 } else { share };
-    let mut believed: Vec<f64> = shares.iter().map(|s| share * s).collect();
-    believed[plain] += 1.0 - share;
-    believed
+    let mut all: Vec<f64> = shares.iter().map(|s| share * s).collect();
+    all[plain] += 1.0 - share;
+    all
 }
 
 /// How much less predictions cost than others, node by node, or group by group where whole groups are held out.

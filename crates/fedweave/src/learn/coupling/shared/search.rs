@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use super::super::dense::{inverse_and_log_determinant, product, sandwich};
 use super::super::fit::{KAPPA, Strength};
-use super::super::likelihood::{Likelihood, Slopes, noise_and_deviance};
+use super::super::likelihood::{Likelihood, noise_and_deviance};
 use super::super::minimise::{Search, minimise};
 use super::super::network::Precision;
+use super::super::slopes::Slopes;
 use super::super::structure::{Shape, Structure};
 use super::super::system::Root;
 use super::question::{Ask, Best, Common, Point, Question};
