@@ -28,6 +28,11 @@ pub fn network(report: &Report) -> Result<String, ReportError> {
     page::render(report, Extent::Network)
 }
 
+/// How the solver gets there, alone; empty before there is something to see.
+pub fn convergence(report: &Report) -> Result<String, ReportError> {
+    page::render(report, Extent::Convergence)
+}
+
 /// What is different after models have moved: nodes and edges are those of the page, places stay as they are.
 #[derive(Serialize)]
 struct Moved {

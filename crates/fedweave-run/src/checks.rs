@@ -80,7 +80,7 @@ pub fn refuse_lonely_nodes(input: &Input) -> Result<()> {
         if let Some(first) = names.first() {
             let count = names.len();
             refuse!(
-                "--strict: {count} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict"
+                "--strict: nodes that have {what}: {count}, the first is `{first}`; add what is missing or drop --strict"
             );
         }
     }

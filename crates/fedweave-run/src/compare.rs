@@ -8,7 +8,7 @@ mod write;
 
 use fedweave::compare::{Comparison, Judged, Outcome};
 use fedweave::learn::race::Cost;
-use fedweave::loss::LossSpec;
+use fedweave::loss::{Confusion, LossSpec};
 use fedweave::solve::Watch;
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, mean_and_error};
@@ -52,6 +52,16 @@ impl Method {
         match self.of {
             Field::Own(of) => Some(&of(outcome).test),
             Field::Rival => outcome.rivals.iter().find(|rival| rival.name == self.name).map(|rival| &rival.test),
+        }
+    }
+
+    /// Which classes of the test rows of a split it takes for which.
+    pub fn confusion<'a>(&self, outcome: &'a Outcome) -> Option<&'a Confusion> {
+        match self.of {
+            Field::Own(of) => of(outcome).confusion.as_ref(),
+            Field::Rival => {
+                outcome.rivals.iter().find(|rival| rival.name == self.name).and_then(|rival| rival.confusion.as_ref())
+            }
         }
     }
 
@@ -192,6 +202,14 @@ impl CompareResult {
     pub fn best(&self) -> Method {
         let smaller = |a: &Method, b: &Method| self.error(*a).0.total_cmp(&self.error(*b).0);
         self.methods().into_iter().min_by(smaller).unwrap_or(NETWORKED)
+    }
+
+    /// Which classes of test rows a method takes for which, over all splits.
+    pub fn confusion(&self, method: Method) -> Option<Confusion> {
+        let mut all = self.outcomes.iter().map(|outcome| method.confusion(outcome));
+        let mut first = all.next()??.clone();
+        all.flatten().for_each(|more| first.merge(more));
+        Some(first)
     }
 
     /// What an error is.

@@ -12,6 +12,7 @@ pub mod ask;
 pub mod blend_file;
 pub mod calibration;
 pub mod checks;
+mod classes;
 pub mod compare;
 mod drawing;
 pub mod error;

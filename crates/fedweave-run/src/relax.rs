@@ -31,6 +31,7 @@ use crate::watch::Observer;
 use source::Specs;
 
 pub use choose::Chosen;
+pub use report::report_of;
 pub use source::{ModelSource, When};
 pub use specs::specs;
 pub use summary::{error_name, summary, text};
@@ -217,11 +218,11 @@ pub fn relax_with(
     let held_out = match (split, &chosen, local) {
         (Some(split), Some(chosen), _) => {
             let (validation, local) = (chosen.networked().clone(), chosen.local().clone());
-            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None, classes: None })
         }
         (Some(split), None, Some(local)) if judged => {
             let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, input)?;
-            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None, classes: None })
         }
         _ => None,
     };

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::folds::{FoldSpec, Folds};
 use crate::graph::Graph;
 use crate::learn::race::{Cost, Growing, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
-use crate::loss::{Family, LossOptions, LossSpec};
+use crate::loss::{Confusion, Family, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::penalty::Penalty;
 use crate::problem::Problem;
@@ -59,6 +59,8 @@ pub struct Comparison<'a> {
 pub struct Judged {
     /// Errors on test rows, by node.
     pub test: Errors,
+    /// Which classes of test rows are taken for which, where there are classes.
+    pub confusion: Option<Confusion>,
     /// Errors on validation rows, by node.
     pub held_out: Errors,
     /// Their mean.
@@ -95,6 +97,8 @@ pub struct Rival {
     pub name: &'static str,
     /// Errors on test rows, by node.
     pub test: Errors,
+    /// Which classes of test rows are taken for which, where there are classes.
+    pub confusion: Option<Confusion>,
     /// What it chose, in words.
     pub chosen: String,
 }
@@ -261,11 +265,12 @@ impl Comparison<'_> {
             Some(cost) => cost.errors(&parts.test, &predict_linear(&parts.test, &w, cost)),
             None => Errors::of(&*self.family.build(parts.test.clone(), &LossOptions::default())?, &w),
         };
+        let confusion = self.family.confusion(&parts.test, &w);
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
         }
         let Choice { error: validation, errors: held_out, ridge, lambda, converged } = choice;
-        Ok(Judged { test, held_out, validation, ridge, lambda, w, converged })
+        Ok(Judged { test, confusion, held_out, validation, ridge, lambda, w, converged })
     }
 
     /// Those that know the loss; one that cannot be fitted is left out.
@@ -285,7 +290,8 @@ impl Comparison<'_> {
                     (predict_trunk(&Rows { data: &parts.test, ..rows }, &trunk), chosen)
                 }
             };
-            Some(Rival { name, test: cost.errors(&parts.test, &predictions), chosen })
+            let confusion = Confusion::of_probabilities(family, &parts.test, &predictions);
+            Some(Rival { name, test: cost.errors(&parts.test, &predictions), confusion, chosen })
         };
         RIVALS.par_iter().filter_map(judged).collect()
     }
@@ -304,7 +310,8 @@ fn fall_back(local: &Judged, networked: &Judged) -> Rival {
     let test = |i: usize| if keeps[i] { local.test.by_node[i] } else { networked.test.by_node[i] };
     let (count, all) = (keeps.iter().filter(|keeps| **keeps).count(), keeps.len());
     let chosen = format!("{count} of {all} nodes keep their local models");
-    Rival { name: "fallback", test: Errors { by_node: (0..all).map(test).collect() }, chosen }
+    let test = Errors { by_node: (0..all).map(test).collect() };
+    Rival { name: "fallback", test, confusion: None, chosen }
 }
 
 /// The choice with the smallest error, the first of equals.

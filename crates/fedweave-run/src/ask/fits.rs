@@ -149,6 +149,7 @@ pub fn ask_with<M: LocalModel + Clone + 'static>(
                 local: errors(&alone)?,
                 local_ridge: None,
                 global: None,
+                classes: None,
             })
         }
         _ => None,

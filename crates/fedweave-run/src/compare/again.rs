@@ -5,7 +5,7 @@ use crate::request::again::{command, knows};
 use crate::request::{Job, Settings, Value};
 
 /// What a comparison was told that a fit is not, or that was chosen here.
-const LEFT_OUT: [&str; 16] = [
+const LEFT_OUT: [&str; 17] = [
     "validation",
     "split",
     "split-by",
@@ -22,6 +22,7 @@ const LEFT_OUT: [&str; 16] = [
     "overwrite",
     "json",
     "verbose",
+    "watch",
 ];
 /// What a race finds by itself.
 const FOUND_BY_RACE: [&str; 8] = [

@@ -196,7 +196,7 @@ fn held_out(
         (w, calibration)
     };
     let validation = Errors::of(&*rows.plain(&rows.validation)?, &w);
-    let judged = rows.judge(request, split, validation)?;
+    let judged = rows.judge(request, split, validation, Some(&w))?;
     Ok(calibration.map(|calibration| (judged, calibration)))
 }
 

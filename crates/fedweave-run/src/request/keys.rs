@@ -315,6 +315,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("overwrite", Flag, "", ALL, "Replace an existing run directory"),
         key("json", Flag, "", ALL | LEARN, "Print one JSON object instead of words"),
         key("verbose", Flag, "", ALL, "Say on stderr what the solver chose, and why"),
+        key("watch", Flag, "", ALL, "Show the run in the browser while it goes on: prints an address of this machine that holds a secret"),
         key("title", Text, "TEXT", ALL, "Title of the report"),
         key("source", Text, "TEXT", ALL, "Where the data come from, for the report"),
     ]),
