@@ -245,7 +245,7 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
             calibration: None,
         });
     };
-    let split = hold_out(input, spec, "give --lambda")?;
+    let split = hold_out(input, &request.held_out, spec, "give --lambda")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
     if let (Some(_), Some(lambda)) = (&request.rounds, fixed) {
         // The models to be judged are those of the solver asked for.

@@ -33,6 +33,7 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod slide;
+mod split_file;
 pub mod training;
 pub mod trust;
 pub mod tune;

@@ -160,7 +160,7 @@ fn setup(request: &mut PathRequest, input: &mut Input) -> Result<Setup> {
     let checked = check(&fit.model, input, &loss)?;
     let given = request.partition.as_ref().map(|choice| partition::partition(choice, input)).transpose()?;
     let spec = fit.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(input, spec, "leave out --validation")).transpose()?;
+    let split = spec.map(|spec| hold_out(input, &fit.held_out, spec, "leave out --validation")).transpose()?;
     let Checked { rows: training, loss: built } = match &split {
         Some(split) => {
             let rows = TrainingRows::new(&fit.model, input.data.select(&split.mask(Part::Train)));

@@ -195,7 +195,7 @@ pub fn relax_with(
         refuse_lonely_nodes(input)?;
     }
     let spec = request.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(input, spec, "give --lambda")).transpose()?;
+    let split = spec.map(|spec| hold_out(input, &request.held_out, spec, "give --lambda")).transpose()?;
     let apart = split.as_ref().map(|split| Apart::new(input, split));
     let chosen = match (&apart, request.lambda) {
         (Some(apart), None) => Some(choose::choose(request, input, task, source, apart, observer)?),

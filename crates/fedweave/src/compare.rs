@@ -24,6 +24,9 @@ use crate::solve::{Record, Settings, Status, Watch, solve};
 use crate::split::{Part, Split};
 use crate::tune::{Errors, FoldTask, Rule, lambda_grid, pooled_errors};
 
+/// Makes a penalty.
+pub type PenaltyMaker<'a> = dyn Fn() -> Result<Box<dyn Penalty>> + Sync + 'a;
+
 /// What is compared: one loss, one penalty, one graph, and the grids each method may choose from.
 pub struct Comparison<'a> {
     /// The loss of all nodes.
@@ -33,7 +36,9 @@ pub struct Comparison<'a> {
     /// Ridges every method chooses from on validation rows.
     pub ridges: &'a [f64],
     /// Makes the penalty.
-    pub penalty: &'a (dyn Fn() -> Result<Box<dyn Penalty>> + Sync),
+    pub penalty: &'a PenaltyMaker<'a>,
+    /// Other penalties with their names: the network is also judged with these.
+    pub more: &'a [(&'a str, &'a PenaltyMaker<'a>)],
     /// Values of `lambda`; `None` for the default grid.
     pub lambdas: Option<&'a [f64]>,
     /// Rule for `lambda`.
@@ -86,6 +91,8 @@ pub struct Outcome {
     pub networked: Judged,
     /// The same graph with its nodes renamed at random: gains it shares are not due to this graph.
     pub shuffled: Judged,
+    /// The network with other penalties, by their names.
+    pub more: Vec<(String, Judged)>,
     /// What would be used instead, where it can be fitted.
     pub rivals: Vec<Rival>,
 }
@@ -168,11 +175,16 @@ impl Comparison<'_> {
         let networked = |graph: &Graph| self.networked(graph, &parts, watch);
         let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
         let (local, networked) = (self.alone(&parts, local)?, networked?);
+        let more = self.more.iter().map(|(name, penalty)| {
+            let other = Comparison { penalty: *penalty, settings: self.settings.clone(), ..*self };
+            Ok(((*name).to_owned(), other.networked(graph, &parts, watch)?))
+        });
+        let more = more.collect::<Result<Vec<_>>>()?;
         let mut rivals = if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() };
         if self.fallback {
             rivals.insert(0, fall_back(&local, &networked));
         }
-        Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, rivals })
+        Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, more, rivals })
     }
 
     fn parts(&self, data: &Dataset, groups: Option<&[u32]>, split: &Split) -> Result<Parts> {

@@ -29,7 +29,7 @@ pub(super) fn ask(
     let loss = fit.model.loss(&input)?;
     let checked = check(&fit.model, &input, &loss)?;
     let spec = fit.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(&input, spec, "leave out --validation")).transpose()?;
+    let split = spec.map(|spec| hold_out(&input, &fit.held_out, spec, "leave out --validation")).transpose()?;
     let training = match &split {
         Some(split) => TrainingRows::new(&fit.model, input.data.select(&split.mask(Part::Train))),
         None => checked.rows,

@@ -177,7 +177,7 @@ fn held_out(
     observer: &dyn Observer,
 ) -> Result<Option<(HeldOutErrors, RunCalibration)>> {
     let Some(spec) = &request.held_out.spec else { return Ok(None) };
-    let split = hold_out(input, spec, "leave out --validation")?;
+    let split = hold_out(input, &request.held_out, spec, "leave out --validation")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
     let mask = split.mask(Part::Train);
     let groups = input.groups.as_ref().map(|groups| {
