@@ -79,7 +79,11 @@ impl Watching {
     /// somebody has had enough.
     pub fn farewell(&self, stay: bool, enough: &dyn Fn() -> bool) {
         let began = Instant::now();
-        while !enough() && (stay || (self.board.tabs() > 0 && began.elapsed() < FAREWELL)) {
+        let open = || match stay {
+            true => !enough(),
+            false => self.board.tabs() > 0 && began.elapsed() < FAREWELL,
+        };
+        while open() {
             std::thread::sleep(LOOK);
         }
     }
