@@ -101,9 +101,8 @@ describe('watch', { skip: absent || false }, () => {
       await visit(run, { viewport: { width, height: 844 }, colorScheme }, async (page) => {
         await page.waitForFunction(() => {
           const rows = [...document.querySelectorAll('#w-rows tr')];
-          return rows.length === 3 && rows.every((row) => row.children[1].textContent === 'running');
+          return rows.length === 3 && rows.every((row) => row.children[1].textContent === 'in rounds');
         }, null, { timeout: 30000 });
-        await page.waitForSelector('#convergence svg');
         assert.equal(await overflow(page), 0);
         await accessible(page);
         await shot(page, `watch-up-${width}`);

@@ -43,7 +43,8 @@ fn part_of(name: &str, snapshot: &Snapshot) -> Part {
     let Snapshot { state, round, residual, neighbours, .. } = snapshot;
     Part {
         name: name.to_owned(),
-        state: state.clone(),
+        // Between two frames of neighbours a part that is under way always waits.
+        state: if state == "waiting" && *round > 0 { "in rounds".into() } else { state.clone() },
         round: *round,
         residual: *residual,
         sent: neighbours.iter().map(|neighbour| neighbour.sent.1).sum(),

@@ -69,7 +69,7 @@ impl Gauge {
             let error = Stage::error_of(record);
             let first = *now.first.get_or_insert(error);
             now.progress.share = Some(now.stage.share_done(record, first, now.stage_began.elapsed().as_secs_f64()));
-            now.progress.record = Some(record.clone());
+            now.progress.record = Some(*record);
         });
     }
 

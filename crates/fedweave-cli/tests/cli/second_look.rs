@@ -68,10 +68,14 @@ fn point_02_one_class_at_a_node_is_no_obstacle_for_path_ask_and_up() {
         assert!(told.contains(ridge) || !command.contains("all.csv"), "{command}\n{told}");
     }
     // The federation ends where one machine does.
-    sandbox.succeed("fit all.csv --edges pairs.csv --target ok --features x1,x2 --loss logistic --lambda 0.1 --out fit");
+    sandbox
+        .succeed("fit all.csv --edges pairs.csv --target ok --features x1,x2 --loss logistic --lambda 0.1 --out fit");
     let numbers = |run: &str| -> Vec<f64> {
         let text = sandbox.read(&format!("{run}/parameters.csv"));
-        text.lines().skip(1).flat_map(|line| line.split(',').skip(1).map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>()).collect()
+        text.lines()
+            .skip(1)
+            .flat_map(|line| line.split(',').skip(1).map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>())
+            .collect()
     };
     for (a, b) in numbers("fit").into_iter().zip(numbers("up")) {
         assert!((a - b).abs() < 1e-2 * (1.0 + a.abs()), "{a} {b}");
@@ -135,9 +139,11 @@ fn point_10_colours_and_gains_are_not_those_of_an_outlier() {
     sandbox.write("wild.csv", text);
     sandbox.succeed("fit wild.csv --edges chain.csv --target y --validation 0.25 --lambda 0.5 --out run");
     let report = sandbox.read_json("run/report.json");
-    let gains = report["nodes"].as_array().unwrap().iter().filter_map(|node| {
-        Some(1.0 - node["validation_error"].as_f64()? / node["local_error"].as_f64()?)
-    });
+    let gains = report["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|node| Some(1.0 - node["validation_error"].as_f64()? / node["local_error"].as_f64()?));
     assert!(gains.clone().any(|gain| gain < -1.0), "there is an outlier: {:?}", gains.collect::<Vec<_>>());
     let page = sandbox.read("run/report.html");
     let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();

@@ -139,6 +139,7 @@ fn a_killed_part_is_seen_within_three_seconds() {
 
 #[test]
 fn what_cannot_be_watched_is_refused() {
-    let told = sandbox().run("up rows.csv --edges chain.csv --target y --features x1,x2 --lambda 1 --prepare --work w --watch");
+    let told = sandbox()
+        .run("up rows.csv --edges chain.csv --target y --features x1,x2 --lambda 1 --prepare --work w --watch");
     assert!(told.code == 2 && told.stderr.contains("--watch shows a run"), "{}", told.stderr);
 }

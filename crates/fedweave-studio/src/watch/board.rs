@@ -110,7 +110,7 @@ impl Board {
                 Some(known) => *known = part,
                 None => {
                     seen.parts.push(part);
-                    seen.parts.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+                    seen.parts.sort_by_key(|part| natural(&part.name));
                 }
             }
             seen.round();
