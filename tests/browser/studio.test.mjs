@@ -216,6 +216,41 @@ describe('studio', { skip: absent || false }, () => {
     await settled(page, 'compare');
   }));
 
+  it('learns the graph, calibrates intervals, and protects rows', () => visit({}, async (page) => {
+    await page.locator('#s-files').selectOption('small.csv');
+    await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('small.csv'));
+    const says = (words) => page.waitForFunction((text) => document.getElementById('s-command').textContent.includes(text), words);
+    await page.locator('#s-edges').selectOption('learn');
+    await says('--graph learn --degree 4');
+    await page.waitForFunction(() => /graph learnt from rows by pooled-fit/.test(document.getElementById('s-notices').textContent), null, { timeout: 60000 });
+    const edges = await page.locator('#s-counts').textContent();
+    await page.locator('#s-degree').fill('2');
+    await page.locator('#s-degree').press('Tab');
+    await page.waitForFunction((before) => document.getElementById('s-counts').textContent !== before, edges, { timeout: 60000 });
+    await fitted(page);
+    await shot(page, 'learnt');
+    await page.locator('#s-edges').selectOption('knn');
+    await page.locator('#s-calibrate').check();
+    await says('--calibrate 10');
+    await page.locator('#s-fit:enabled').click();
+    await page.waitForSelector('#calibration', { timeout: 120000 });
+    await page.locator('#s-epsilon').fill('4');
+    await page.locator('#s-epsilon').press('Tab');
+    await page.waitForSelector('#s-ranges:visible');
+    await page.waitForFunction(() => document.getElementById('s-problem').textContent.includes('--lambda'));
+    await page.locator('#s-lambda').fill('0.1');
+    await page.locator('#s-ranges').fill('x=-1:1\ny=-2:2');
+    await page.locator('#s-ranges').press('Tab');
+    await says('--dp-epsilon 4');
+    await page.waitForSelector('#s-problem', { state: 'hidden' });
+    await page.locator('#s-fit:enabled').click();
+    await page.waitForFunction(() => /epsilon/.test(document.querySelector('.notices')?.textContent || ''), null, { timeout: 60000 });
+    assert.match(await page.locator('#s-told').textContent(), /cannot be moved: every further look/);
+    assert.match(await page.locator('#s-python').textContent(), /dp-epsilon/);
+    await accessible(page, 'with a privacy budget');
+    await shot(page, 'private');
+  }));
+
   it('works by keyboard alone', () => visit({}, async (page) => {
     await page.locator('#s-files').selectOption('small.csv');
     await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('small.csv'));

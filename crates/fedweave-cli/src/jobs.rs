@@ -12,13 +12,14 @@ use fedweave_run::{ask, compare, fit, learnt_graph, path, relax, run_dir, tune};
 use serde_json::Value;
 
 use crate::files::write;
-use crate::progress::{Terminal, interrupted, use_threads};
+use crate::progress::{interrupted, use_threads};
+use crate::watch::Watcher;
 use crate::{Exit, command, say};
 
 /// Threads, the folder to write, and somebody who watches.
-fn begin(output: &Output) -> Result<(Option<RunWriter>, Terminal)> {
+fn begin(output: &Output) -> Result<(Option<RunWriter>, Watcher)> {
     use_threads(output.threads);
-    Ok((run_dir::create(output)?, Terminal::new()))
+    Ok((run_dir::create(output)?, Watcher::new(output.watch)?))
 }
 
 /// One JSON object, or words.
@@ -52,16 +53,17 @@ pub fn fit(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = FitRequest::of_files(settings)?;
     request.naming.command = command();
     let output = request.output.clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = fit::fit(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| fit::fit(request, load(&spec)?, observer))?;
     if output.verbose {
         let choice = &result.solution.choice;
         eprintln!("solver: {} ({})", choice.method, choice.reason);
     }
     let written = writer.map(|writer| fit::write_run(&result, writer)).transpose()?;
     tell(&output, || fit::summary(&result), || fit::text(&result, written.as_deref()))?;
-    Ok(exit(result.solution.status))
+    let exit = exit(result.solution.status);
+    watcher.show(exit, || fit::report_of(&result));
+    Ok(exit)
 }
 
 /// Edges go to the file, or to standard output; what was found is then told on the other side.
@@ -89,27 +91,28 @@ fn tune(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = TuneRequest::of_files(settings)?;
     request.naming.command = command();
     let output = request.output.clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = tune::tune(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| tune::tune(request, load(&spec)?, observer))?;
     let written = writer.map(|writer| tune::write_run(&result, writer)).transpose()?;
     tell(&output, || tune::summary(&result), || tune::text(&result, written.as_deref()))?;
-    Ok(match (interrupted(), result.race.stopped) {
+    let exit = match (interrupted(), result.race.stopped) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Unfinished,
         (false, false) => Exit::Done,
-    })
+    };
+    watcher.show(exit, || tune::report_of(&result));
+    Ok(exit)
 }
 
 fn relax(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = RelaxRequest::of_files(settings, Job::Fit)?;
     request.naming.command = command();
     let output = request.output.clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = relax::relax(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| relax::relax(request, load(&spec)?, observer))?;
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
     tell(&output, || relax::summary(&result), || relax::text(&result, written.as_deref()))?;
+    watcher.show(Exit::Done, || relax::report_of(&result));
     Ok(Exit::Done)
 }
 
@@ -117,32 +120,34 @@ pub fn path(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = PathRequest::of_files(settings)?;
     request.fit.naming.command = command();
     let output = request.fit.output.clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = path::path_of(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| path::path_of(request, load(&spec)?, observer))?;
     let Some(result) = result else {
         eprintln!("stopped before the first value of lambda was solved; nothing is written");
         return Ok(if interrupted() { Exit::Interrupted } else { Exit::Unfinished });
     };
     let written = writer.map(|writer| path::write_run(&result, writer)).transpose()?;
     tell(&output, || path::summary(&result), || Ok(path::text(&result, written.as_deref())))?;
-    Ok(exit(result.fit.solution.status))
+    let exit = exit(result.fit.solution.status);
+    watcher.show(exit, || path::path_report(&result));
+    Ok(exit)
 }
 
 pub fn compare(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = CompareRequest::of_files(settings)?;
     request.naming.command = command();
     let output = request.output.clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = compare::compare(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| compare::compare(request, load(&spec)?, observer))?;
     let written = writer.map(|writer| compare::write_run(&result, writer)).transpose()?;
     tell(&output, || Ok(compare::summary(&result)), || Ok(compare::text(&result) + &written_to(written.as_deref())))?;
-    Ok(match (interrupted(), result.converged()) {
+    let exit = match (interrupted(), result.converged()) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,
         (false, false) => Exit::Unfinished,
-    })
+    };
+    watcher.show(exit, || Ok(result.report()));
+    Ok(exit)
 }
 
 fn written_to(path: Option<&Path>) -> String {
@@ -153,10 +158,10 @@ pub fn ask(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = AskRequest::of_files(settings)?;
     request.naming_mut().command = command();
     let output = request.output().clone();
-    let (writer, terminal) = begin(&output)?;
-    let result = ask::ask(request, load(&spec)?, &terminal)?;
-    terminal.finish();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| ask::ask(request, load(&spec)?, observer))?;
     let written = writer.map(|writer| ask::write_run(&result, writer)).transpose()?;
     tell(&output, || Ok(ask::summary(&result)), || Ok(ask::text(&result, written.as_deref())))?;
+    watcher.show(Exit::Done, || ask::report_of(&result));
     Ok(Exit::Done)
 }

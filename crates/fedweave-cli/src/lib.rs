@@ -28,6 +28,9 @@ mod status;
 mod studio;
 #[cfg(feature = "federation")]
 mod up;
+#[cfg(all(feature = "federation", feature = "studio"))]
+mod up_page;
+mod watch;
 
 use std::ffi::OsString;
 use std::sync::OnceLock;

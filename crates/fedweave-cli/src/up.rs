@@ -1,21 +1,24 @@
 //! `fedweave up`: a whole federation of processes on this machine, or the files for one on several.
 
 use std::io::IsTerminal;
+#[cfg(feature = "studio")]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use fedweave::solve::Status;
 use fedweave_io::load;
 use fedweave_node::Network;
-use fedweave_node::launch::{LaunchOptions, Prepared, Processes, collect, collect_models, prepare};
+use fedweave_node::launch::{LaunchError, LaunchOptions, Prepared, Processes, collect, collect_models, prepare};
 use fedweave_node::metrics::Snapshot;
 use fedweave_run::request::up::LaunchChoice;
-use fedweave_run::request::{RelaxRequest, Settings, UpRequest};
+use fedweave_run::request::{Output, RelaxRequest, Settings, UpRequest};
 use fedweave_run::up::{FederatedFit, FederatedModels, launch_options};
 use fedweave_run::{fit, relax, run_dir};
 
 use crate::jobs::{exit, tell};
-use crate::progress::{catch_interrupts, interrupted};
+use crate::progress::interrupted;
+use crate::watch::Watcher;
 use crate::{Exit, command, reexec, say};
 
 pub const EXAMPLES: &str = "\
@@ -41,7 +44,9 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let federated = FederatedFit::new(request, load(&spec)?, &launch)?;
     let options = LaunchOptions { privacy: federated.privacy(), ..launch_options(&launch) };
     let prepared = prepare(&federated.network, &options)?;
-    let Some(seconds) = run_processes(&launch, &federated.network, &prepared)? else { return Ok(not_run(&launch)) };
+    let watcher = watcher(&output, &launch)?;
+    let ran = run_processes(&launch, &federated.network, &prepared, &watcher)?;
+    let Some(seconds) = ran else { return Ok(not_run(&launch, &watcher)) };
     let collected = collect(&prepared, &federated.network)?;
     let result = federated.finish(collected, seconds)?;
     let written = writer.map(|writer| fit::write_run(&result, writer)).transpose()?;
@@ -49,7 +54,9 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     tell(&output, || fit::summary(&result), text)?;
     // A fixed number of rounds is what was asked for, whatever is reached.
     let asked = counted && result.solution.status == Status::IterationLimit;
-    Ok(if asked { Exit::Unfinished } else { exit(result.solution.status) })
+    let exit = if asked { Exit::Unfinished } else { exit(result.solution.status) };
+    watcher.show(exit, || fit::report_of(&result));
+    Ok(exit)
 }
 
 fn launch(settings: &Settings) -> Result<LaunchChoice> {
@@ -68,36 +75,85 @@ fn run_models(settings: &Settings) -> Result<Exit> {
     let writer = run_dir::create(&output)?;
     let federated = FederatedModels::new(request, load(&spec)?, lambda, &launch)?;
     let prepared = prepare(&federated.network, &launch_options(&launch))?;
-    let Some(seconds) = run_processes(&launch, &federated.network, &prepared)? else { return Ok(not_run(&launch)) };
+    let watcher = watcher(&output, &launch)?;
+    let ran = run_processes(&launch, &federated.network, &prepared, &watcher)?;
+    let Some(seconds) = ran else { return Ok(not_run(&launch, &watcher)) };
     let result = federated.finish(collect_models(&prepared)?, seconds)?;
     let written = writer.map(|writer| relax::write_run(&result, writer)).transpose()?;
     let text = || Ok(format!("{}\n{}", words(&prepared), relax::text(&result, written.as_deref())?));
     tell(&output, || relax::summary(&result), text)?;
+    watcher.show(Exit::Done, || relax::report_of(&result));
     Ok(Exit::Done)
 }
 
+/// Who watches the processes.
+fn watcher(output: &Output, launch: &LaunchChoice) -> Result<Watcher> {
+    ensure!(!(output.watch && launch.prepare), "--watch shows a run: leave it out with --prepare");
+    Watcher::new(output.watch)
+}
+
 /// Seconds that the processes took; `None` if there were none, or if they were interrupted.
-fn run_processes(launch: &LaunchChoice, network: &Network, prepared: &Prepared) -> Result<Option<f64>> {
+fn run_processes(
+    launch: &LaunchChoice,
+    network: &Network,
+    prepared: &Prepared,
+    watcher: &Watcher,
+) -> Result<Option<f64>> {
     if launch.prepare {
         say(&words(prepared))?;
         return Ok(None);
     }
-    catch_interrupts();
     let started = Instant::now();
     let terminal = std::io::stderr().is_terminal();
     let mut show = |snapshot: &Snapshot| eprint!("\r\x1b[K{}", progress_line(snapshot, network));
     let progress = terminal.then_some(&mut show as &mut dyn FnMut(&Snapshot));
-    let ended = Processes::start(prepared, &reexec::command)?.wait(&interrupted, progress);
+    let ended =
+        watched(prepared, watcher, || Processes::start(prepared, &reexec::command)?.wait(&interrupted, progress));
     if terminal {
         eprint!("\r\x1b[K");
+    }
+    let ended = ended.map_err(anyhow::Error::from);
+    if let Err(error) = &ended {
+        watcher.fail(error);
     }
     Ok(ended?.then(|| started.elapsed().as_secs_f64()))
 }
 
 /// The exit code where no process came to its end.
-fn not_run(launch: &LaunchChoice) -> Exit {
-    if launch.prepare { Exit::Done } else { Exit::Interrupted }
+fn not_run(launch: &LaunchChoice, watcher: &Watcher) -> Exit {
+    if launch.prepare {
+        return Exit::Done;
+    }
+    watcher.fail(&anyhow::anyhow!("interrupted; nothing is written"));
+    Exit::Interrupted
 }
+
+/// Runs processes while the page, if there is one, asks every one of them how far it is.
+#[cfg(feature = "studio")]
+fn watched<T>(prepared: &Prepared, watcher: &Watcher, run: impl FnOnce() -> Launched<T>) -> Launched<T> {
+    let Some(page) = watcher.page() else { return run() };
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for (plan, address) in prepared.plans.iter().zip(&prepared.metrics) {
+            let over = &over;
+            // A thread for each: one that hangs keeps nobody else from being seen.
+            scope.spawn(move || crate::up_page::follow(page, &plan.name, address, over));
+        }
+        let outcome = run();
+        over.store(true, Ordering::Relaxed);
+        if let Err(LaunchError::Failed { part, status, .. }) = &outcome {
+            page.lose(part, &format!("gone: {status}"));
+        }
+        outcome
+    })
+}
+
+#[cfg(not(feature = "studio"))]
+fn watched<T>(_: &Prepared, _: &Watcher, run: impl FnOnce() -> Launched<T>) -> Launched<T> {
+    run()
+}
+
+type Launched<T> = std::result::Result<T, LaunchError>;
 
 fn progress_line(snapshot: &Snapshot, network: &Network) -> String {
     let Snapshot { name, state, round, neighbours, .. } = snapshot;

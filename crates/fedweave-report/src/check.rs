@@ -7,6 +7,12 @@ pub(crate) fn check(report: &Report) -> Result<(), ReportError> {
     check_edges(report)?;
     check_clusters(report)?;
     check_models(report)?;
+    if let Some(confusion) = &report.confusion {
+        let classes = confusion.classes.len();
+        if confusion.counts.len() != classes || confusion.counts.iter().any(|row| row.len() != classes) {
+            return Err(ReportError::Confusion { classes });
+        }
+    }
     report.path.as_ref().map_or(Ok(()), |path| check_path(path, report.nodes.len()))
 }
 

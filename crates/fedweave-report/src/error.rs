@@ -35,6 +35,12 @@ pub enum ReportError {
         /// The parameters it should have.
         expected: usize,
     },
+    /// A table of classes is not square.
+    #[error("the table of {classes} classes does not have as many rows and columns")]
+    Confusion {
+        /// The number of classes.
+        classes: usize,
+    },
     /// The path has no points, or its chosen point is not one of them.
     #[error("the chosen point of the path is {chosen}, but there are {points} points")]
     PathChosen {

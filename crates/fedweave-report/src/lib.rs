@@ -17,6 +17,7 @@ mod calibration;
 mod chart;
 mod check;
 mod compared;
+mod confusion;
 mod curves;
 mod data;
 mod diagnose;
@@ -40,8 +41,8 @@ pub use error::ReportError;
 pub use figure::{Curve, Figure, Panel};
 pub use path::{Path, PathPoint};
 pub use report::{
-    Asking, Cluster, Comparison, Coordinates, Edge, LambdaCurve, LambdaPoint, Lesson, Method, MethodKind, Node,
-    Outcome, Report, Status, Step, What,
+    Asking, Cluster, Comparison, Confusion, Coordinates, Edge, LambdaCurve, LambdaPoint, Lesson, Method, MethodKind,
+    Node, Outcome, Report, Status, Step, What,
 };
 
 /// Writes the report as one HTML page.

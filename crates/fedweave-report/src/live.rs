@@ -28,6 +28,11 @@ pub fn network(report: &Report) -> Result<String, ReportError> {
     page::render(report, Extent::Network)
 }
 
+/// How the solver gets there, alone; empty before there is something to see.
+pub fn convergence(report: &Report) -> Result<String, ReportError> {
+    page::render(report, Extent::Convergence)
+}
+
 /// What is different after models have moved: nodes and edges are those of the page, places stay as they are.
 #[derive(Serialize)]
 struct Moved {
@@ -72,6 +77,21 @@ pub fn moved(report: &Report) -> Result<serde_json::Value, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A module, unlike a plain script, refuses to begin if a name is declared twice.
+    #[test]
+    fn no_name_of_the_script_is_declared_twice() {
+        let words = ["function ", "async function ", "class ", "const ", "let "];
+        let name = |line: &'static str| {
+            let rest = words.iter().find_map(|word| line.strip_prefix(word))?;
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
+        };
+        let mut names: Vec<&str> = SCRIPT.lines().filter_map(name).collect();
+        assert!(names.len() > 30, "{names:?}");
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
 
     fn two() -> Report {
         let node = |name: &str| Node { name: name.into(), ..Node::default() };

@@ -1,6 +1,7 @@
 //! From a report to the page: everything the template shows is worked out here, the template only places it.
 
 use crate::chart::Chart;
+use crate::confusion::{self, ConfusionTable};
 use crate::diagnose::{Diagnosis, Errors, diagnose};
 use crate::network::{self, Network};
 use crate::number::{count, plural, short};
@@ -14,12 +15,13 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 
-const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 7] = [
     ("head", include_str!("template/head.html")),
     ("top", include_str!("template/top.html")),
     ("network", include_str!("template/network.html")),
     ("sections", include_str!("template/sections.html")),
     ("data", include_str!("template/data.html")),
+    ("convergence", "{% if convergence %}{{ solved(convergence, traffic) }}{% endif %}"),
     ("foot", include_str!("template/foot.html")),
 ];
 const MACROS: &str = concat!(include_str!("template/charts.html"), include_str!("template/path.html"));
@@ -38,6 +40,8 @@ pub(crate) enum Extent {
     Body,
     /// The picture of the network alone, for the same.
     Network,
+    /// How the solver gets there, alone, for the same.
+    Convergence,
 }
 
 impl Extent {
@@ -46,6 +50,7 @@ impl Extent {
             Extent::Whole => &["head", "top", "network", "sections", "data", "foot"],
             Extent::Body => &["top", "network", "sections", "data"],
             Extent::Network => &["network", "data"],
+            Extent::Convergence => &["convergence"],
         };
         let text = |name: &&str| PARTS.iter().find(|(part, _)| part == name).map_or("", |(_, text)| *text);
         MACROS.to_owned() + &parts.iter().map(text).collect::<String>()
@@ -78,6 +83,7 @@ struct Page<'a> {
     calibration: Option<Chart>,
     calibration_note: String,
     comparison: Option<Compared>,
+    confusion: Option<ConfusionTable>,
     models: Option<Models>,
     spread: Option<Vec<Spread>>,
     nodes: Option<Nodes>,
@@ -144,6 +150,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         calibration,
         calibration_note: report.calibration.as_ref().map(calibration::words).unwrap_or_default(),
         comparison: report.comparison.as_ref().and_then(tables::compared),
+        confusion: report.confusion.as_ref().map(confusion::table),
         models: tables::models(report, &colours),
         spread: tables::spread(report),
         nodes: tables::nodes(report, &colours),

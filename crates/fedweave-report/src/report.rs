@@ -40,6 +40,9 @@ pub struct Report {
     pub lambda_curve: Option<LambdaCurve>,
     /// The networked models against the alternatives, if they were compared.
     pub comparison: Option<Comparison>,
+    /// Which classes of held-out rows are taken for which, where labels are classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confusion: Option<Confusion>,
     /// How often intervals of predictions hold, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
@@ -279,6 +282,18 @@ pub struct LambdaPoint {
     pub validation: Option<f64>,
     /// The standard error of `validation`.
     pub standard_error: Option<f64>,
+}
+
+/// Which classes are taken for which.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Confusion {
+    /// Whose predictions these are, e.g. `the networked models`.
+    pub whose: String,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// A row for each class: how many of its rows were given to each class.
+    pub counts: Vec<Vec<usize>>,
 }
 
 /// The networked models against the alternatives, all on the same held-out rows.

@@ -20,6 +20,7 @@ use crate::request::ask::{Learner, ROUNDS};
 use crate::watch::Observer;
 
 pub use fits::{Blank, TaughtBy, ask_with};
+pub use report::report_of;
 pub use summary::{summary, text};
 pub use write::write_run;
 

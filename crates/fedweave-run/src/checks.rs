@@ -7,7 +7,9 @@ use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave_io::Input;
 
 use crate::error::{Error, Result, refuse, require};
+use crate::request::held_out::HeldOutChoice;
 use crate::request::model::ModelChoice;
+use crate::split_file;
 use crate::training::TrainingRows;
 
 /// All rows, and their loss: what was built to check them need not be built again.
@@ -80,7 +82,7 @@ pub fn refuse_lonely_nodes(input: &Input) -> Result<()> {
         if let Some(first) = names.first() {
             let count = names.len();
             refuse!(
-                "--strict: {count} node(s) have {what}, the first is `{first}`; add what is missing or drop --strict"
+                "--strict: nodes that have {what}: {count}, the first is `{first}`; add what is missing or drop --strict"
             );
         }
     }
@@ -138,8 +140,11 @@ pub fn tame_runaway(
     Ok(true)
 }
 
-/// Splits the rows; some must be held out.
-pub fn hold_out(input: &Input, spec: &SplitSpec, remedy: &str) -> Result<Split> {
+/// Splits the rows, or takes the split that was given; some must be held out.
+pub fn hold_out(input: &Input, choice: &HeldOutChoice, spec: &SplitSpec, remedy: &str) -> Result<Split> {
+    if let Some(file) = &choice.file {
+        return split_file::read(file, input);
+    }
     let split = split(&input.data, input.groups.as_deref(), spec)?;
     let held = split.part.contains(&Part::Validation);
     require!(held, "no row could be held out: every node has fewer than {} rows; {remedy}", spec.min_rows);

@@ -1,14 +1,16 @@
 //! Does the network help? Every method tuned on validation rows and judged on test rows.
 
 mod again;
+mod any_model;
 mod report;
 mod summary;
 mod tuned;
 mod write;
 
-use fedweave::compare::{Comparison, Judged, Outcome};
+use fedweave::compare::{Comparison, Judged, Outcome, PenaltyMaker};
 use fedweave::learn::race::Cost;
-use fedweave::loss::LossSpec;
+use fedweave::loss::{Confusion, LossSpec};
+use fedweave::penalty::Penalty;
 use fedweave::solve::Watch;
 use fedweave::split::{Part, Split, SplitSpec, split};
 use fedweave::tune::{Errors, mean_and_error};
@@ -19,6 +21,9 @@ use crate::checks::{check, tame_runaway};
 use crate::error::{Result, refuse, require};
 use crate::learnt_graph::Evidence;
 use crate::request::CompareRequest;
+use crate::request::model::ModelChoice;
+use crate::request::penalty::PenaltyChoice;
+use crate::split_file;
 use crate::tune::{TuneResult, attributes as attributes_of};
 use crate::watch::Observer;
 
@@ -38,6 +43,8 @@ pub struct Method {
 #[derive(Clone, Copy)]
 enum Field {
     Own(fn(&Outcome) -> &Judged),
+    /// The network with another penalty.
+    More(usize),
     Rival,
 }
 
@@ -46,12 +53,34 @@ const GLOBAL: Method = Method { name: "global", kind: MethodKind::Global, of: Fi
 const NETWORKED: Method = Method { name: "networked", kind: MethodKind::Networked, of: Field::Own(|o| &o.networked) };
 const SHUFFLED: Method = Method { name: "shuffled", kind: MethodKind::Shuffled, of: Field::Own(|o| &o.shuffled) };
 
+/// What the network with another penalty is called.
+fn titled(penalty: &str) -> &'static str {
+    match penalty {
+        "norm2" => "networked, norm2",
+        "norm1" => "networked, norm1",
+        "norminf" => "networked, norminf",
+        "squared" => "networked, squared",
+        "quadratic" => "networked, quadratic",
+        _ => "networked, blocks",
+    }
+}
+
 impl Method {
     /// Its errors on the test rows of a split.
     pub fn test<'a>(&self, outcome: &'a Outcome) -> Option<&'a Errors> {
         match self.of {
-            Field::Own(of) => Some(&of(outcome).test),
+            Field::Own(_) | Field::More(_) => self.judged(outcome).map(|judged| &judged.test),
             Field::Rival => outcome.rivals.iter().find(|rival| rival.name == self.name).map(|rival| &rival.test),
+        }
+    }
+
+    /// Which classes of the test rows of a split it takes for which.
+    pub fn confusion<'a>(&self, outcome: &'a Outcome) -> Option<&'a Confusion> {
+        match self.of {
+            Field::Own(_) | Field::More(_) => self.judged(outcome)?.confusion.as_ref(),
+            Field::Rival => {
+                outcome.rivals.iter().find(|rival| rival.name == self.name).and_then(|rival| rival.confusion.as_ref())
+            }
         }
     }
 
@@ -59,6 +88,7 @@ impl Method {
     pub fn judged<'a>(&self, outcome: &'a Outcome) -> Option<&'a Judged> {
         match self.of {
             Field::Own(of) => Some(of(outcome)),
+            Field::More(k) => outcome.more.get(k).map(|(_, judged)| judged),
             Field::Rival => None,
         }
     }
@@ -76,6 +106,8 @@ pub struct CompareResult {
     pub rows_trained: usize,
     /// The reasons for the edges of the first split, if its graph was learnt.
     pub evidence: Option<Evidence>,
+    /// Which rows did what in the first split.
+    pub first_split: Split,
     /// The race on the first split, if one was asked for.
     pub tuned: Option<TuneResult>,
 }
@@ -89,9 +121,19 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
     let LossSpec::Same(family) = loss else {
         refuse!("compare needs one loss for all nodes: a global model has no other meaning")
     };
+    let file = request.held_out.file.clone();
     let part = |k: usize, input: &Input| {
+        if let Some(file) = &file {
+            let split = split_file::read(file, input)?;
+            require!(
+                split.part.contains(&Part::Test),
+                "--split-file {}: no row is held out to test (part test)",
+                file.display()
+            );
+            return Ok(split);
+        }
         let seed = spec.seed.wrapping_add(k as u64);
-        split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })
+        Ok(split(&input.data, input.groups.as_deref(), &SplitSpec { seed, ..spec })?)
     };
     let evidence = learn_graph(&request, &input, &part(0, &input)?)?;
     if let Some(found) = &evidence {
@@ -101,11 +143,13 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
     let (lambda, data) = (request.lambda.fixed.unwrap_or(1.0), input.data.clone());
     tame_runaway(&mut request.model, &mut input, &loss, &data, lambda)?;
     let model = &request.model;
-    let penalty = || match model.penalty(&input) {
-        Ok(penalty) => Ok(penalty),
-        Err(crate::Error::Mathematics(error)) => Err(error),
-        Err(_) => unreachable!("the penalty was built once before"),
-    };
+    let with = |choice: &PenaltyChoice| model.clone().with_penalty(choice.clone());
+    let others: Vec<ModelChoice> = request.more_penalties.iter().map(with).collect();
+    others.iter().try_for_each(|other| other.penalty(&input).map(drop))?;
+    let penalty = maker(model, &input);
+    let makers: Vec<_> = others.iter().map(|other| maker(other, &input)).collect();
+    let more: Vec<(&str, &PenaltyMaker)> =
+        others.iter().zip(&makers).map(|(other, make)| (other.penalty.name(), make as &PenaltyMaker)).collect();
     let attributes = attributes_of(&input);
     let comparison = Comparison {
         family,
@@ -120,9 +164,10 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         folds: request.folds.as_ref().map(|folds| folds.spec),
         attributes: attributes.as_ref(),
         rivals: request.rivals,
+        more: &more,
         fallback: request.fallback,
     };
-    let (mut outcomes, mut first_race, mut rows_trained) = (Vec::new(), None, 0);
+    let (mut outcomes, mut first_race, mut rows_trained, mut first_split) = (Vec::new(), None, 0, None);
     for k in 0..request.splits {
         let seed = spec.seed.wrapping_add(k as u64);
         let part = part(k, &input)?;
@@ -140,15 +185,30 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         if observer.interrupted() {
             break;
         }
+        if let Some(models) = &request.models {
+            outcomes[k].rivals.extend(any_model::judge(models, &input, &part, observer)?);
+        }
         if let Some(tune) = &request.tune {
             let (race, judged) = tuned::race(tune, &input, &part, observer)?;
             outcomes[k].rivals.push(judged);
             first_race.get_or_insert(race);
         }
+        first_split.get_or_insert(part);
     }
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
     require!(tested, "no node has test rows; hold out fewer rows or give more data");
-    Ok(CompareResult { request, input, outcomes, rows_trained, evidence, tuned: first_race })
+    drop((makers, penalty));
+    let first_split = first_split.unwrap_or_else(|| Split { part: vec![Part::Train; input.data.len()] });
+    Ok(CompareResult { request, input, outcomes, rows_trained, evidence, first_split, tuned: first_race })
+}
+
+/// Makes a penalty that was built once before, so that only the mathematics can object.
+fn maker<'a>(model: &'a ModelChoice, input: &'a Input) -> impl Fn() -> fedweave::Result<Box<dyn Penalty>> + Sync + 'a {
+    || match model.penalty(input) {
+        Ok(penalty) => Ok(penalty),
+        Err(crate::Error::Mathematics(error)) => Err(error),
+        Err(_) => unreachable!("the penalty was built once before"),
+    }
 }
 
 /// The graph of a split: neither rows that choose nor rows that judge have a say in it.
@@ -171,8 +231,13 @@ impl CompareResult {
         let rivals = self.outcomes.first().map_or(&[][..], |outcome| &outcome.rivals);
         let rival =
             |rival: &fedweave::compare::Rival| Method { name: rival.name, kind: MethodKind::Other, of: Field::Rival };
+        let more = self.outcomes.first().map_or(&[][..], |outcome| &outcome.more);
+        let more = more.iter().enumerate();
+        let more =
+            more.map(|(k, (penalty, _))| Method { name: titled(penalty), kind: MethodKind::Other, of: Field::More(k) });
         [LOCAL, GLOBAL, NETWORKED]
             .into_iter()
+            .chain(more)
             .chain(self.has_control().then_some(SHUFFLED))
             .chain(rivals.iter().map(rival))
             .collect()
@@ -192,6 +257,14 @@ impl CompareResult {
     pub fn best(&self) -> Method {
         let smaller = |a: &Method, b: &Method| self.error(*a).0.total_cmp(&self.error(*b).0);
         self.methods().into_iter().min_by(smaller).unwrap_or(NETWORKED)
+    }
+
+    /// Which classes of test rows a method takes for which, over all splits.
+    pub fn confusion(&self, method: Method) -> Option<Confusion> {
+        let mut all = self.outcomes.iter().map(|outcome| method.confusion(outcome));
+        let mut first = all.next()??.clone();
+        all.flatten().for_each(|more| first.merge(more));
+        Some(first)
     }
 
     /// What an error is.
@@ -230,6 +303,7 @@ impl CompareResult {
 
     /// The solver reached its tolerance in all splits.
     pub fn converged(&self) -> bool {
-        self.outcomes.iter().all(|o| o.networked.converged && o.shuffled.converged)
+        let more = |outcome: &Outcome| outcome.more.iter().all(|(_, judged)| judged.converged);
+        self.outcomes.iter().all(|o| o.networked.converged && o.shuffled.converged && more(o))
     }
 }

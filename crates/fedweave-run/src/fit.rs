@@ -27,7 +27,7 @@ use fedweave_io::{Checkpoint, Input, fingerprint};
 use crate::calibration::RunCalibration;
 use crate::checks::{Checked, check, hold_out, tame_runaway};
 use crate::error::{Place, Result, require};
-use crate::held_out::{HeldOutErrors, HeldOutRows};
+use crate::held_out::{HeldOutErrors, HeldOutRows, confusion};
 use crate::learnt_graph::Evidence;
 use crate::predictor::accuracy;
 use crate::request::FitRequest;
@@ -150,7 +150,7 @@ struct Strength {
     tuning: Option<Tuning>,
     held_out: Option<HeldOutErrors>,
     /// Held-out rows that wait for the models of a solver that exchanges messages.
-    to_judge: Option<Box<dyn Loss>>,
+    to_judge: Option<(Box<dyn Loss>, Dataset)>,
     /// Scores of held-out rows by the models of this lambda.
     calibration: Option<RunCalibration>,
 }
@@ -211,8 +211,9 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
     let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
     let solved = run_solver(&request, &problem, start, observer)?;
-    if let (Some(held), Some(rows)) = (&mut strength.held_out, strength.to_judge.take()) {
+    if let (Some(held), Some((rows, data))) = (&mut strength.held_out, strength.to_judge.take()) {
         held.validation = Errors::of(&*rows, &solved.solution.w);
+        held.classes.iter_mut().for_each(|classes| classes.networked = confusion(&loss, &data, &solved.solution.w));
     }
     let Strength { tuning, held_out, calibration, .. } = strength;
     let mut result = finish(request, input, loss, problem, training, solved);
@@ -244,19 +245,19 @@ fn strength(request: &FitRequest, input: &Input, loss: &LossSpec, observer: &dyn
             calibration: None,
         });
     };
-    let split = hold_out(input, spec, "give --lambda")?;
+    let split = hold_out(input, &request.held_out, spec, "give --lambda")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
     if let (Some(_), Some(lambda)) = (&request.rounds, fixed) {
         // The models to be judged are those of the solver asked for.
         let later = Errors { by_node: vec![None; input.names.len()] };
-        let to_judge = Some(rows.plain(&rows.validation)?);
-        let held_out = Some(rows.judge(request, split, later)?);
+        let to_judge = Some((rows.plain(&rows.validation)?, rows.validation.clone()));
+        let held_out = Some(rows.judge(request, split, later, None)?);
         return Ok(Strength { lambda, tuning: None, held_out, to_judge, calibration: None });
     }
     // The graph that lambda is chosen for has not seen the rows that choose.
     let without = learn_graph(request, input, Some(&split))?.map(|found| input.clone().with_graph(found.learnt.graph));
     let found = rows.tune(request, without.as_ref().unwrap_or(input), observer)?;
-    let held_out = Some(rows.judge(request, split, found.best().validation.clone())?);
+    let held_out = Some(rows.judge(request, split, found.best().validation.clone(), Some(&found.best().w))?);
     let lambda = fixed.unwrap_or(found.best().lambda);
     let calibration = match fixed {
         None => calibrate::of_tuning(loss, &rows.validation, &found.best().w)?,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::request::data::metric;
+use crate::wording::counted;
 
 /// Facts about a graph.
 pub struct GraphFacts {
@@ -62,7 +63,10 @@ impl GraphFacts {
         let low = eigenvalue("lambda_2", self.spectrum.lambda_2, self.spectrum.residual_2);
         let high = eigenvalue("lambda_n", self.spectrum.lambda_n, self.spectrum.residual_n);
         format!(
-            "{n} nodes, {e} edges, {c} component(s)\ndegrees {least} to {most}, mean {mean:.2}\nLaplacian: {low}, {high}"
+            "{}, {}, {}\ndegrees {least} to {most}, mean {mean:.2}\nLaplacian: {low}, {high}",
+            counted(n, "node"),
+            counted(e, "edge"),
+            counted(c, "component")
         )
     }
 }

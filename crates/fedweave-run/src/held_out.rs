@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use fedweave::compare::trial_rows;
-use fedweave::loss::{Loss, LossOptions, LossSpec};
+use fedweave::loss::{Confusion, Loss, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::scaling::Scaling;
 use fedweave::solve::{Record, Settings};
@@ -35,6 +35,19 @@ pub struct HeldOutErrors {
     pub local_ridge: Option<f64>,
     /// One model for all, where that has a meaning.
     pub global: Option<Errors>,
+    /// Which classes are taken for which, where labels are classes and every row was held out at once.
+    pub classes: Option<HeldOutClasses>,
+}
+
+/// Which classes of held-out rows are taken for which.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOutClasses {
+    /// By networked models, once they are known.
+    pub networked: Option<Confusion>,
+    /// By every node alone.
+    pub local: Confusion,
+    /// By one model for all.
+    pub global: Confusion,
 }
 
 impl HeldOutErrors {
@@ -109,40 +122,64 @@ impl<'a> HeldOutRows<'a> {
         Ok(tune_rows(&mut problem, self.loss, train, validation, &grid, open, rule, settings, &mut watch)?)
     }
 
-    /// Adds what a node alone, and one model for all, would have done.
-    pub fn judge(&self, request: &FitRequest, split: Split, validation_errors: Errors) -> Result<HeldOutErrors> {
+    /// Adds what a node alone, and one model for all, would have done; `w` are the networked models, if they are known.
+    pub fn judge(
+        &self,
+        request: &FitRequest,
+        split: Split,
+        validation_errors: Errors,
+        w: Option<&Matrix>,
+    ) -> Result<HeldOutErrors> {
         let validation = self.plain(&self.validation)?;
         let options = &request.model.options;
-        let (local, ridge) = with_best_ridge(options, |options| {
-            Ok(Errors::of(&*validation, &baseline::local(self.loss, self.train.clone(), options)?))
+        let (local, local_w, ridge) = with_best_ridge(options, |options| {
+            let w = baseline::local(self.loss, self.train.clone(), options)?;
+            Ok((Errors::of(&*validation, &w), w))
         })?;
-        let global = match self.loss {
-            LossSpec::Same(family) => Some(
-                with_best_ridge(options, |options| {
-                    let w = baseline::global(*family, &self.train, options)?;
-                    let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
-                    Ok(Errors::of(&*validation, &all))
-                })?
-                .0,
-            ),
-            LossSpec::PerNode(_) => None,
-        };
-        Ok(HeldOutErrors { split, validation: validation_errors, local, local_ridge: Some(ridge), global })
+        let (mut global, mut classes) = (None, None);
+        if let LossSpec::Same(family) = self.loss {
+            let (errors, all, _) = with_best_ridge(options, |options| {
+                let w = baseline::global(*family, &self.train, options)?;
+                let all = Matrix::from_rows(w.len(), w.repeat(self.train.nodes()));
+                Ok((Errors::of(&*validation, &all), all))
+            })?;
+            global = Some(errors);
+            let confusion = |w: &Matrix| family.confusion(&self.validation, w);
+            classes = confusion(&local_w).zip(confusion(&all)).map(|(local, global)| HeldOutClasses {
+                networked: w.and_then(confusion),
+                local,
+                global,
+            });
+        }
+        Ok(HeldOutErrors { split, validation: validation_errors, local, local_ridge: Some(ridge), global, classes })
+    }
+
+    /// Which classes some models take for which.
+    pub fn confusion(&self, w: &Matrix) -> Option<Confusion> {
+        confusion(self.loss, &self.validation, w)
+    }
+}
+
+/// Which classes some models take for which, where all nodes have the same classes.
+pub fn confusion(loss: &LossSpec, data: &Dataset, w: &Matrix) -> Option<Confusion> {
+    match loss {
+        LossSpec::Same(family) => family.confusion(data, w),
+        LossSpec::PerNode(_) => None,
     }
 }
 
 /// Errors of models that choose their own ridge on the held-out rows, as lambda is chosen: otherwise the gain of the network would
-/// be that of any regularisation. Also tells the ridge.
-pub(crate) fn with_best_ridge(
+/// be that of any regularisation. Also gives what came with them, and the ridge.
+pub(crate) fn with_best_ridge<T>(
     options: &LossOptions,
-    errors: impl Fn(&LossOptions) -> fedweave::Result<Errors>,
-) -> Result<(Errors, f64)> {
+    errors: impl Fn(&LossOptions) -> fedweave::Result<(Errors, T)>,
+) -> Result<(Errors, T, f64)> {
     let mut best = None;
     for ridge in baseline::RIDGES.into_iter().chain((options.ridge > 0.0).then_some(options.ridge)) {
-        let errors = errors(&LossOptions { ridge, ..*options })?;
-        let smaller = best.as_ref().is_none_or(|best: &(Errors, f64)| errors.mean() < best.0.mean());
+        let (errors, with) = errors(&LossOptions { ridge, ..*options })?;
+        let smaller = best.as_ref().is_none_or(|best: &(Errors, T, f64)| errors.mean() < best.0.mean());
         if smaller {
-            best = Some((errors, ridge));
+            best = Some((errors, with, ridge));
         }
     }
     Ok(best.expect("there are ridges"))

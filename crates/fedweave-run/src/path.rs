@@ -16,7 +16,7 @@ use fedweave::split::{Part, Split};
 use fedweave::tune::{Errors, stiff_lambda};
 use fedweave_io::Input;
 
-use crate::checks::{Checked, check, hold_out, refuse_runaway};
+use crate::checks::{Checked, check, hold_out, tame_runaway};
 use crate::error::{Result, require};
 use crate::fit::{FitResult, Solved, build_on, finish};
 use crate::held_out::HeldOutRows;
@@ -86,9 +86,9 @@ struct Setup {
 }
 
 /// Solves the path; `None` if it was stopped before its first point.
-pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> Result<Option<PathResult>> {
+pub fn path_of(mut request: PathRequest, mut input: Input, observer: &dyn Observer) -> Result<Option<PathResult>> {
     require!(input.graph.edges() > 0, "there are no edges, so nothing depends on lambda: give --edges or --knn");
-    let mut setup = setup(&request, &input)?;
+    let mut setup = setup(&mut request, &mut input)?;
     let fit = &request.fit;
     begin("lambda_max", fit, observer);
     let began = observer.seconds();
@@ -115,7 +115,9 @@ pub fn path_of(request: PathRequest, input: Input, observer: &dyn Observer) -> R
     let recovery = find_recovery(&request, &mut setup, &path, chosen, &grid, observer)?;
     solution.status = if observer.interrupted() { Status::Interrupted } else { worst(&path, solution.status) };
     let held_out = match (held, setup.split.clone(), &errors[chosen].validation) {
-        (Some(rows), Some(split), Some(validation)) => Some(rows.judge(fit, split, validation.clone())?),
+        (Some(rows), Some(split), Some(validation)) => {
+            Some(rows.judge(&request.fit, split, validation.clone(), Some(&solution.w))?)
+        }
         _ => None,
     };
     let (breakpoints_asked, given, wanted) = (request.breakpoints.is_some(), setup.given.is_some(), grid.len());
@@ -152,22 +154,25 @@ fn walk_grid(
     Ok(walk.end(path))
 }
 
-fn setup(request: &PathRequest, input: &Input) -> Result<Setup> {
-    let fit = &request.fit;
+fn setup(request: &mut PathRequest, input: &mut Input) -> Result<Setup> {
+    let fit = &mut request.fit;
     let loss = fit.model.loss(input)?;
     let checked = check(&fit.model, input, &loss)?;
     let given = request.partition.as_ref().map(|choice| partition::partition(choice, input)).transpose()?;
     let spec = fit.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(input, spec, "leave out --validation")).transpose()?;
-    let options = &fit.model.options;
+    let split = spec.map(|spec| hold_out(input, &fit.held_out, spec, "leave out --validation")).transpose()?;
     let Checked { rows: training, loss: built } = match &split {
         Some(split) => {
             let rows = TrainingRows::new(&fit.model, input.data.select(&split.mask(Part::Train)));
-            Checked { loss: loss.build(rows.scaled.clone(), options)?, rows }
+            Checked { loss: loss.build(rows.scaled.clone(), &fit.model.options)?, rows }
         }
         None => checked,
     };
-    refuse_runaway(&fit.model, input, &loss, &training.scaled, 1.0, options)?;
+    // Any positive lambda couples the same nodes.
+    let built = match tame_runaway(&mut fit.model, input, &loss, &training.scaled, 1.0)? {
+        true => loss.build(training.scaled.clone(), &fit.model.options)?,
+        false => built,
+    };
     let problem = build_on(fit, input, &loss, &training, built, 1.0)?;
     Ok(Setup { loss, split, training, problem, given })
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::drawing::{blank, draw};
 use crate::error::Result;
+use crate::learnt_graph::Evidence;
 use crate::request::{FitRequest, Settings};
 use crate::wording::{counted, notices, row_notices};
 
@@ -88,13 +89,27 @@ pub struct Picture {
     pub notices: Vec<String>,
 }
 
+/// Graphs of more nodes are learnt when they are needed, not to be looked at.
+const LEARNT_MAX: usize = 300;
+
 /// Reads the files of a fit and draws their network. What a fit would refuse is refused here.
 pub fn picture(settings: &Settings) -> Result<Picture> {
     let (request, spec) = FitRequest::of_files(settings)?;
-    let input = load(&spec)?;
+    let mut input = load(&spec)?;
     // A loss that does not go with the labels is found now.
     let loss = request.model.loss(&input)?;
     crate::checks::check(&request.model, &input, &loss)?;
+    let mut learnt = Vec::new();
+    if let Some(choice) = request.graph {
+        learnt = match input.names.len() <= LEARNT_MAX {
+            true => {
+                let found = Evidence::find(choice, &request.model, &input, None)?;
+                input = input.with_graph(found.learnt.graph.clone());
+                found.text()
+            }
+            false => vec!["the edges are learnt with the fit".into()],
+        };
+    }
     let mut report = blank(&request.naming, || "The network".into());
     let (nodes, edges, features) = (input.names.len(), input.graph.edges(), input.features.len());
     (report.what.nodes, report.what.edges, report.what.rows) = (nodes, edges, input.data.len());
@@ -106,6 +121,7 @@ pub fn picture(settings: &Settings) -> Result<Picture> {
         counted(input.data.len(), "row"),
         counted(features, "parameter")
     );
-    let notices = if edges == 0 { row_notices(&input) } else { notices(&input) };
+    let mut notices = if edges == 0 { row_notices(&input) } else { notices(&input) };
+    notices.extend(learnt.into_iter().map(|line| line.trim().to_owned()));
     Ok(Picture { report, words, notices })
 }

@@ -31,6 +31,7 @@ use crate::watch::Observer;
 use source::Specs;
 
 pub use choose::Chosen;
+pub use report::report_of;
 pub use source::{ModelSource, When};
 pub use specs::specs;
 pub use summary::{error_name, summary, text};
@@ -194,7 +195,7 @@ pub fn relax_with(
         refuse_lonely_nodes(input)?;
     }
     let spec = request.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(input, spec, "give --lambda")).transpose()?;
+    let split = spec.map(|spec| hold_out(input, &request.held_out, spec, "give --lambda")).transpose()?;
     let apart = split.as_ref().map(|split| Apart::new(input, split));
     let chosen = match (&apart, request.lambda) {
         (Some(apart), None) => Some(choose::choose(request, input, task, source, apart, observer)?),
@@ -217,11 +218,11 @@ pub fn relax_with(
     let held_out = match (split, &chosen, local) {
         (Some(split), Some(chosen), _) => {
             let (validation, local) = (chosen.networked().clone(), chosen.local().clone());
-            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None, classes: None })
         }
         (Some(split), None, Some(local)) if judged => {
             let validation = errors(&relax, judge.as_ref().expect("rows were held out"), task, input)?;
-            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None })
+            Some(HeldOutErrors { split, validation, local, local_ridge: None, global: None, classes: None })
         }
         _ => None,
     };

@@ -50,6 +50,8 @@ pub struct Output {
     pub json: bool,
     /// Say what the solver chose.
     pub verbose: bool,
+    /// Show the job in a browser while it runs.
+    pub watch: bool,
     /// Number of threads; `None`: all cores.
     pub threads: Option<usize>,
 }
@@ -63,6 +65,7 @@ impl Output {
             overwrite: reader.flag("overwrite"),
             json: reader.flag("json"),
             verbose: reader.flag("verbose"),
+            watch: reader.flag("watch"),
             threads,
         })
     }

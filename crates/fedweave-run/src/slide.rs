@@ -1,14 +1,14 @@
 //! Lambda moved by hand: the models of a fit follow, each solve warm-started from the one before, and are judged again on the rows
 //! that were held out.
 
-use fedweave::Problem;
-use fedweave::loss::Loss;
+use fedweave::loss::{Confusion, Loss, LossSpec};
 use fedweave::solve::{Record, Settings, Solution, Start, Watch, solve};
 use fedweave::tune::{Errors, lambda_grid};
+use fedweave::{Dataset, Problem};
 
 use crate::error::{Result, require};
 use crate::fit::{FitResult, Shape, build};
-use crate::held_out::HeldOutRows;
+use crate::held_out::{HeldOutClasses, HeldOutRows, confusion};
 use crate::request::coupling::CouplingChoice;
 
 /// A fit whose lambda can be moved.
@@ -24,6 +24,7 @@ struct Judge {
     problem: Problem,
     start: Option<Start>,
     held_out: Box<dyn Loss>,
+    rows: Dataset,
 }
 
 /// Decades below the largest lambda that a slider goes, where no grid was tried.
@@ -79,9 +80,12 @@ impl Slider {
         // Neither was made for this lambda.
         (fit.tuning, fit.calibration) = (None, None);
         if let Some(held) = &mut fit.held_out {
-            held.validation = match &mut self.judge {
-                Some(judge) => judge.errors(lambda, &self.settings, watch)?,
-                None => Errors { by_node: vec![None; fit.input.names.len()] },
+            (held.validation, held.classes) = match &mut self.judge {
+                Some(judge) => {
+                    let (errors, networked) = judge.errors(lambda, &fit.loss, &self.settings, watch)?;
+                    (errors, held.classes.take().map(|classes| HeldOutClasses { networked, ..classes }))
+                }
+                None => (Errors { by_node: vec![None; fit.input.names.len()] }, None),
             };
         }
         Ok(&self.fit)
@@ -89,11 +93,17 @@ impl Slider {
 }
 
 impl Judge {
-    fn errors(&mut self, lambda: f64, settings: &Settings, watch: &mut dyn FnMut(&Record) -> Watch) -> Result<Errors> {
+    fn errors(
+        &mut self,
+        lambda: f64,
+        loss: &LossSpec,
+        settings: &Settings,
+        watch: &mut dyn FnMut(&Record) -> Watch,
+    ) -> Result<(Errors, Option<Confusion>)> {
         self.problem.set_lambda(lambda)?;
         let solution = follow(&self.problem, self.start.take(), settings, watch);
         self.start = Some(Start::from(&solution));
-        Ok(Errors::of(&*self.held_out, &solution.w))
+        Ok((Errors::of(&*self.held_out, &solution.w), confusion(loss, &self.rows, &solution.w)))
     }
 }
 
@@ -115,7 +125,7 @@ fn judge(fit: &FitResult) -> Result<Option<Judge>> {
     let (Some(held), None) = (&fit.held_out, &fit.request.folds) else { return Ok(None) };
     let rows = HeldOutRows::new(&fit.request, &fit.input, &fit.loss, &held.split);
     let problem = build(&fit.request, &fit.input, &fit.loss, rows.train.clone(), fit.problem.lambda())?;
-    Ok(Some(Judge { problem, start: None, held_out: rows.plain(&rows.validation)? }))
+    Ok(Some(Judge { problem, start: None, held_out: rows.plain(&rows.validation)?, rows: rows.validation }))
 }
 
 /// From the grid that was tried, or from where models agree down some decades; what was fitted lies inside.
@@ -144,7 +154,6 @@ pub(crate) mod tests {
     use crate::fit::fit;
     use crate::request::{FitRequest, Settings, Value};
     use crate::watch::Unwatched;
-    use fedweave::Dataset;
     use fedweave::graph::Graph;
     use fedweave::matrix::Matrix;
     use fedweave_io::{Encoding, Feature, Input, TargetKind};

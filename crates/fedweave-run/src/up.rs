@@ -16,7 +16,7 @@ use fedweave_node::config::PrivacySection;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
 use fedweave_node::{DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets, hub_name};
 
-use crate::checks::{check, refuse_runaway};
+use crate::checks::{check, tame_runaway};
 use crate::error::{Error, Result, refuse, require};
 use crate::fit::{FitResult, Protection, Solved, build, finish, silent};
 use crate::model_file::model_file;
@@ -61,7 +61,7 @@ pub struct FederatedFit {
 
 impl FederatedFit {
     /// Checks the data and describes the network.
-    pub fn new(request: UpRequest, mut input: Input, launch: &LaunchChoice) -> Result<Self> {
+    pub fn new(mut request: UpRequest, mut input: Input, launch: &LaunchChoice) -> Result<Self> {
         let model = &request.fit.model;
         let loss = model.loss(&input)?;
         check(model, &input, &loss)?;
@@ -71,7 +71,8 @@ impl FederatedFit {
         };
         let protection = protection(&request.fit, &input, &loss)?;
         let training = TrainingRows::new(model, input.data.clone());
-        refuse_runaway(model, &input, &loss, &training.scaled, lambda, &model.options)?;
+        tame_runaway(&mut request.fit.model, &mut input, &loss, &training.scaled, lambda)?;
+        let model = &request.fit.model;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
         let name = model.penalty.name();
         let Some(penalty) = PenaltyKind::named(name) else {

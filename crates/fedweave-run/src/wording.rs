@@ -33,7 +33,15 @@ pub fn clusters(sizes: &[usize]) -> String {
     let shared = sizes.iter().filter(|s| **s > 1).count();
     let alone = sizes.len() - shared;
     let members: usize = sizes.iter().filter(|s| **s > 1).sum();
-    format!("{} cluster(s): {members} node(s) share {shared} model(s), {alone} node(s) have their own", sizes.len())
+    let own = if alone == 1 { "has its own" } else { "have their own" };
+    let share = if members == 1 { "shares" } else { "share" };
+    format!(
+        "{}: {} {share} {}, {} {own}",
+        counted(sizes.len(), "cluster"),
+        counted(members, "node"),
+        counted(shared, "model"),
+        counted(alone, "node")
+    )
 }
 
 /// What the user should know about the data.
@@ -42,15 +50,24 @@ pub fn notices(input: &Input) -> Vec<String> {
     let mut all = Vec::new();
     let mut say = |count: usize, text: String| all.extend((count > 0).then_some(text));
     let (empty, lonely) = (n.nodes_without_rows.len(), n.nodes_without_edges.len());
-    say(empty, format!("{empty} node(s) have no rows and learn from their neighbours alone"));
-    say(lonely, format!("{lonely} node(s) have no edges and learn alone"));
+    let with = |count: usize, one: &str, several: &str| match count {
+        1 => format!("1 node {one}"),
+        _ => format!("{count} nodes {several}"),
+    };
+    let alone = "has no rows and learns from its neighbours alone";
+    say(empty, with(empty, alone, "have no rows and learn from their neighbours alone"));
+    say(lonely, with(lonely, "has no edges and learns alone", "have no edges and learn alone"));
     let named: Vec<&str> = n.nodes_with_neither.iter().take(5).map(String::as_str).collect();
     let neither = n.nodes_with_neither.len();
     say(
         neither,
-        format!(
-            "{neither} node(s) have neither rows nor edges; their models are undetermined and set to zero: {}",
-            named.join(", ")
+        with(
+            neither,
+            &format!("has neither rows nor edges; its model is undetermined and set to zero: {}", named.join(", ")),
+            &format!(
+                "have neither rows nor edges; their models are undetermined and set to zero: {}",
+                named.join(", ")
+            ),
         ),
     );
     let edges = input.graph.edges();
@@ -69,6 +86,11 @@ pub fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// A share in percent, with a digit behind the point.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
 /// `2nd`, `3rd`, `11th`.
 pub fn ordinal(k: usize) -> String {
     let ending = match (k % 10, k % 100) {
@@ -84,10 +106,13 @@ pub fn ordinal(k: usize) -> String {
 /// Those about rows and cells alone.
 pub fn row_notices(input: &Input) -> Vec<String> {
     let n = &input.notices;
-    let dropped = format!("{} row(s) with missing values were dropped", n.rows_dropped);
+    let were = |count: usize| if count == 1 { "was" } else { "were" };
+    let dropped = format!("{} with missing values {} dropped", counted(n.rows_dropped, "row"), were(n.rows_dropped));
     let filled = format!(
-        "{} missing value(s) were replaced by the mean of their column (over all rows, held-out ones included)",
-        n.cells_filled
+        "{} {} replaced by the mean of {} column (over all rows, held-out ones included)",
+        counted(n.cells_filled, "missing value"),
+        were(n.cells_filled),
+        if n.cells_filled == 1 { "its" } else { "their" }
     );
     let cells = (n.rows_dropped > 0).then_some(dropped).into_iter().chain((n.cells_filled > 0).then_some(filled));
     n.reading.iter().cloned().chain(cells).collect()

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 use fedweave::solve::{Record, Status, Watch};
 use fedweave_io::load;
@@ -15,6 +14,7 @@ use fedweave_run::slide::Slider;
 use fedweave_run::{Error, Observer, Result, Stage, run_dir};
 use serde_json::{Value as Json, json};
 
+use crate::progress::{Gauge, Progress};
 use crate::session::{Fitted, Models, Studio, for_fit, for_job};
 
 /// What can be started.
@@ -47,16 +47,6 @@ pub struct Work {
     ended: Option<(bool, String)>,
 }
 
-#[derive(Default, Clone)]
-struct Progress {
-    what: String,
-    share: Option<f64>,
-    iteration: usize,
-    objective: Option<f64>,
-    gap: Option<f64>,
-    seconds: f64,
-}
-
 impl Work {
     /// For the page.
     pub fn state(&self) -> Json {
@@ -68,9 +58,9 @@ impl Work {
             "words": self.ended.as_ref().map(|(_, words)| words),
             "what": p.what,
             "share": p.share,
-            "iteration": p.iteration,
-            "objective": p.objective,
-            "gap": p.gap,
+            "iteration": p.record.as_ref().map_or(0, |record| record.iteration),
+            "objective": p.record.as_ref().map(|record| record.objective),
+            "gap": p.record.as_ref().and_then(|record| record.certified_gap),
             "seconds": p.seconds,
             "cancelling": self.stop.load(Ordering::Relaxed),
         })
@@ -195,42 +185,23 @@ fn run_compare(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Resul
 /// Sees how far a job is and tells the tabs.
 struct Watcher {
     studio: Arc<Studio>,
-    started: Instant,
+    gauge: Gauge,
     stop: Arc<AtomicBool>,
-    now: Mutex<Now>,
 }
-
-struct Now {
-    stage: Stage,
-    stage_began: Instant,
-    /// The error that was seen first.
-    first: Option<f64>,
-    told: Option<Instant>,
-}
-
-/// Pause between two words of progress.
-const PAUSE: Duration = Duration::from_millis(100);
 
 impl Watcher {
     fn new(studio: Arc<Studio>, stop: Arc<AtomicBool>) -> Self {
-        let now = Now { stage: Stage::new("reading", 1.0), stage_began: Instant::now(), first: None, told: None };
-        Watcher { studio, started: Instant::now(), stop, now: Mutex::new(now) }
+        Watcher { studio, gauge: Gauge::new(), stop }
     }
 
     fn refuse_if_cancelled(&self) -> Result<()> {
         if self.interrupted() { Err(Error::request("cancelled")) } else { Ok(()) }
     }
 
-    fn tell(&self, now: &mut Now, always: bool, progress: impl FnOnce(&mut Progress)) {
-        if !always && now.told.is_some_and(|told| told.elapsed() < PAUSE) {
-            return;
-        }
-        now.told = Some(Instant::now());
-        let seconds = self.started.elapsed().as_secs_f64();
+    fn tell(&self, progress: &Progress) {
         self.studio.change(|session| {
             if let Some(work) = &mut session.work {
-                work.progress.seconds = seconds;
-                progress(&mut work.progress);
+                work.progress = progress.clone();
             }
         });
     }
@@ -238,36 +209,19 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn begin(&self, stage: Stage) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        (now.stage, now.stage_began, now.first) = (stage, Instant::now(), None);
-        let what = now.stage.what.clone();
-        self.tell(&mut now, true, |progress| progress.what = what);
+        self.gauge.begin(stage, |progress| self.tell(progress));
     }
 
     fn see(&self, record: &Record) -> Watch {
         if self.interrupted() {
             return Watch::Stop(Status::Interrupted);
         }
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let error = Stage::error_of(record);
-        let first = *now.first.get_or_insert(error);
-        let elapsed = now.stage_began.elapsed().as_secs_f64();
-        let share = now.stage.share_done(record, first, elapsed);
-        self.tell(&mut now, false, |progress| {
-            progress.share = Some(share);
-            (progress.iteration, progress.objective) = (record.iteration, Some(record.objective));
-            progress.gap = record.certified_gap;
-        });
+        self.gauge.see(record, |progress| self.tell(progress));
         Watch::Continue
     }
 
     fn advance(&self, what: &str, done: usize, total: usize) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let what = format!("{what} {} of {total}", done + 1);
-        self.tell(&mut now, true, |progress| {
-            progress.what = what;
-            progress.share = Some(done as f64 / total.max(1) as f64);
-        });
+        self.gauge.advance(what, done, total, |progress| self.tell(progress));
     }
 
     fn interrupted(&self) -> bool {
@@ -275,6 +229,6 @@ impl Observer for Watcher {
     }
 
     fn seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
+        self.gauge.seconds()
     }
 }

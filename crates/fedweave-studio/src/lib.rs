@@ -1,13 +1,17 @@
 //! The studio: a page in the browser of this machine that opens a table, draws its network, fits, and lets lambda be moved while the
 //! models follow. It has no statistics: it maps requests of the page to jobs of `fedweave-run`, and shows their reports.
 //!
+//! [`Watching`] is the same for one job of the command line: it shows it while it runs.
+//!
 //! Who may ask is decided by `guard`; what is shown is one `Session`, the same in every tab.
 
 mod events;
 mod guard;
 mod job;
+mod progress;
 mod routes;
 mod session;
+mod watch;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,6 +23,7 @@ use tokio::net::TcpListener;
 
 use guard::Guard;
 use session::Studio;
+pub use watch::{Part, Watched, Watching};
 
 /// What a studio begins with.
 #[derive(Debug, Clone)]

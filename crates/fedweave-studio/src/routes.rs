@@ -25,7 +25,7 @@ use crate::job::{Task, start};
 use crate::session::{Models, Studio};
 
 const PAGE: &str = include_str!("page/index.html");
-const STYLE: &str = include_str!("page/studio.css");
+pub const STYLE: &str = include_str!("page/studio.css");
 const SCRIPT: &str = include_str!("page/studio.js");
 /// The largest file that can be dropped on the page.
 const FILE_BYTES_MAX: usize = 512 << 20;
@@ -42,7 +42,10 @@ pub fn routes(studio: Arc<Studio>, keeper: Guard) -> Router {
         .route("/report.css", get(|| async { ([(CONTENT_TYPE, "text/css")], live::STYLE) }))
         .route("/studio.js", get(|| async { ([(CONTENT_TYPE, "text/javascript")], SCRIPT) }))
         .route("/report.js", get(report_script))
-        .route("/events", get(|State(studio): Shared| async { events::stream(studio) }))
+        .route(
+            "/events",
+            get(|State(studio): Shared| async move { events::stream(studio.listen(), move || studio.state()) }),
+        )
         .route("/state", get(|State(studio): Shared| async move { Json(studio.state()) }))
         .route("/picture", get(|State(studio): Shared| async move { Html(studio.session().page()) }))
         .route("/node", get(node))
@@ -63,7 +66,7 @@ pub fn routes(studio: Arc<Studio>, keeper: Guard) -> Router {
 }
 
 /// The script of reports as a module, so that every report that is shown has variables of its own.
-async fn report_script() -> impl IntoResponse {
+pub async fn report_script() -> impl IntoResponse {
     let module =
         format!("{}\nexport {{ moved, choose, colourBy, data }};\nexport const shown = () => chosen;\n", live::SCRIPT);
     ([(CONTENT_TYPE, "text/javascript")], module)

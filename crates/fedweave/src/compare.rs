@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::folds::{FoldSpec, Folds};
 use crate::graph::Graph;
 use crate::learn::race::{Cost, Growing, Grown, Linear, Rows, Sees, grow_trunk, predict_linear, predict_trunk};
-use crate::loss::{Family, LossOptions, LossSpec};
+use crate::loss::{Confusion, Family, LossOptions, LossSpec};
 use crate::matrix::Matrix;
 use crate::penalty::Penalty;
 use crate::problem::Problem;
@@ -23,6 +23,9 @@ use crate::scaling::Scaling;
 use crate::solve::{Record, Settings, Status, Watch, solve};
 use crate::split::{Part, Split};
 use crate::tune::{Errors, FoldTask, Rule, lambda_grid, pooled_errors};
+
+/// Makes a penalty.
+pub type PenaltyMaker<'a> = dyn Fn() -> Result<Box<dyn Penalty>> + Sync + 'a;
 
 /// What is compared: one loss, one penalty, one graph, and the grids each method may choose from.
 pub struct Comparison<'a> {
@@ -33,7 +36,9 @@ pub struct Comparison<'a> {
     /// Ridges every method chooses from on validation rows.
     pub ridges: &'a [f64],
     /// Makes the penalty.
-    pub penalty: &'a (dyn Fn() -> Result<Box<dyn Penalty>> + Sync),
+    pub penalty: &'a PenaltyMaker<'a>,
+    /// Other penalties with their names: the network is also judged with these.
+    pub more: &'a [(&'a str, &'a PenaltyMaker<'a>)],
     /// Values of `lambda`; `None` for the default grid.
     pub lambdas: Option<&'a [f64]>,
     /// Rule for `lambda`.
@@ -59,6 +64,8 @@ pub struct Comparison<'a> {
 pub struct Judged {
     /// Errors on test rows, by node.
     pub test: Errors,
+    /// Which classes of test rows are taken for which, where there are classes.
+    pub confusion: Option<Confusion>,
     /// Errors on validation rows, by node.
     pub held_out: Errors,
     /// Their mean.
@@ -84,6 +91,8 @@ pub struct Outcome {
     pub networked: Judged,
     /// The same graph with its nodes renamed at random: gains it shares are not due to this graph.
     pub shuffled: Judged,
+    /// The network with other penalties, by their names.
+    pub more: Vec<(String, Judged)>,
     /// What would be used instead, where it can be fitted.
     pub rivals: Vec<Rival>,
 }
@@ -95,6 +104,8 @@ pub struct Rival {
     pub name: &'static str,
     /// Errors on test rows, by node.
     pub test: Errors,
+    /// Which classes of test rows are taken for which, where there are classes.
+    pub confusion: Option<Confusion>,
     /// What it chose, in words.
     pub chosen: String,
 }
@@ -164,11 +175,16 @@ impl Comparison<'_> {
         let networked = |graph: &Graph| self.networked(graph, &parts, watch);
         let (networked, shuffled) = rayon::join(|| networked(graph), || networked(&graph.renamed(&name)));
         let (local, networked) = (self.alone(&parts, local)?, networked?);
+        let more = self.more.iter().map(|(name, penalty)| {
+            let other = Comparison { penalty: *penalty, settings: self.settings.clone(), ..*self };
+            Ok(((*name).to_owned(), other.networked(graph, &parts, watch)?))
+        });
+        let more = more.collect::<Result<Vec<_>>>()?;
         let mut rivals = if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() };
         if self.fallback {
             rivals.insert(0, fall_back(&local, &networked));
         }
-        Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, rivals })
+        Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, more, rivals })
     }
 
     fn parts(&self, data: &Dataset, groups: Option<&[u32]>, split: &Split) -> Result<Parts> {
@@ -261,11 +277,12 @@ impl Comparison<'_> {
             Some(cost) => cost.errors(&parts.test, &predict_linear(&parts.test, &w, cost)),
             None => Errors::of(&*self.family.build(parts.test.clone(), &LossOptions::default())?, &w),
         };
+        let confusion = self.family.confusion(&parts.test, &w);
         if let Some(scaling) = &parts.scaling {
             scaling.restore(&mut w);
         }
         let Choice { error: validation, errors: held_out, ridge, lambda, converged } = choice;
-        Ok(Judged { test, held_out, validation, ridge, lambda, w, converged })
+        Ok(Judged { test, confusion, held_out, validation, ridge, lambda, w, converged })
     }
 
     /// Those that know the loss; one that cannot be fitted is left out.
@@ -285,7 +302,8 @@ impl Comparison<'_> {
                     (predict_trunk(&Rows { data: &parts.test, ..rows }, &trunk), chosen)
                 }
             };
-            Some(Rival { name, test: cost.errors(&parts.test, &predictions), chosen })
+            let confusion = Confusion::of_probabilities(family, &parts.test, &predictions);
+            Some(Rival { name, test: cost.errors(&parts.test, &predictions), confusion, chosen })
         };
         RIVALS.par_iter().filter_map(judged).collect()
     }
@@ -304,7 +322,8 @@ fn fall_back(local: &Judged, networked: &Judged) -> Rival {
     let test = |i: usize| if keeps[i] { local.test.by_node[i] } else { networked.test.by_node[i] };
     let (count, all) = (keeps.iter().filter(|keeps| **keeps).count(), keeps.len());
     let chosen = format!("{count} of {all} nodes keep their local models");
-    Rival { name: "fallback", test: Errors { by_node: (0..all).map(test).collect() }, chosen }
+    let test = Errors { by_node: (0..all).map(test).collect() };
+    Rival { name: "fallback", test, confusion: None, chosen }
 }
 
 /// The choice with the smallest error, the first of equals.

@@ -4,6 +4,7 @@
 //! `i` of a pointwise loss, plus the ridge; a node without rows has `L_i = 0`.
 
 mod absolute;
+mod confusion;
 mod family;
 mod huber;
 mod kinked;
@@ -28,6 +29,7 @@ mod with_form;
 use crate::matrix::{axpy, dot, norm2};
 
 pub use absolute::absolute;
+pub use confusion::Confusion;
 pub use family::{Family, LossOptions, LossSpec, NodeWeight};
 pub use huber::Huber;
 pub use kinked::Kinked;

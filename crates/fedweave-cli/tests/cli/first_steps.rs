@@ -348,7 +348,7 @@ fn first_run_with_six_typical_defects() {
     }
     let flags = "mine.csv --node station --edges chain.csv --target y --drop ok --missing drop";
     let told = sandbox.succeed(&format!("fit {flags} --out run"));
-    for words in ["separated by semicolons", "1 row(s) with missing values were dropped", "written to run"] {
+    for words in ["separated by semicolons", "1 row with missing values was dropped", "written to run"] {
         assert!(told.contains(words), "{told}");
     }
     sandbox.succeed(&format!("compare {flags} --rivals none"));

@@ -142,7 +142,7 @@ fn monitor_tells_drift_by_its_exit_code() {
         assert!(of(0) > 3.0 && of(1) < 2.0);
     }
     let drift = sandbox.run("monitor run drifted.csv --out seen");
-    assert!(drift.code == 1 && drift.stdout.contains("node(s) drifted"));
+    assert!(drift.code == 1 && drift.stdout.contains(" drifted: larger errors"));
     let table = sandbox.table("seen/monitor.csv");
     assert_eq!((table.rows.len(), table.rows[0].last().unwrap().as_str()), (6, "1"));
     assert_eq!(sandbox.read_json("seen/summary.json")["drifted"][0], "n0");

@@ -20,4 +20,6 @@ mod privacy;
 mod reproduce;
 mod rounds;
 mod sandbox;
+mod second_look;
 mod simulate;
+mod watch;

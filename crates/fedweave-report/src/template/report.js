@@ -610,8 +610,8 @@ window.addEventListener('scroll', hideTip, { passive: true });
 function moved(next) {
   for (const key of ['cluster', 'colours', 'train', 'validation', 'local', 'global', 'gain', 'parameters']) data[key] = next[key];
   if (net) {
-    drawEdges(next.differs);
-    drawLegend(next.legend);
+    moveEdges(next.differs);
+    moveLegend(next.legend);
     colourBy(mode ? mode.key : 'cluster', mode ? mode.parameter : undefined);
     if (chosen >= 0) showChosen(neighbours(chosen).filter((j) => data.x[j] !== null));
   }
@@ -631,7 +631,7 @@ function moved(next) {
   });
 }
 
-function drawEdges(differs) {
+function moveEdges(differs) {
   const paths = { inside: [], across: [] };
   differs.forEach((apart, e) => {
     const [i, j] = [data.edges[2 * e], data.edges[2 * e + 1]];
@@ -643,7 +643,7 @@ function drawEdges(differs) {
   for (const [id, list] of Object.entries(paths)) byId(id).setAttribute('d', list.join(''));
 }
 
-function drawLegend(entries) {
+function moveLegend(entries) {
   const list = byId('clusters');
   if (!list) return;
   list.replaceChildren(...entries.map((entry) => {

@@ -121,7 +121,12 @@ pub fn ask_with<M: LocalModel + Clone + 'static>(
 ) -> Result<TaughtBy<M>> {
     let mut notices = Vec::new();
     let (askers, asking) = askers(request, input, &mut notices)?;
-    let split = relax.held_out.spec.as_ref().map(|s| hold_out(input, s, "leave out --validation")).transpose()?;
+    let split = relax
+        .held_out
+        .spec
+        .as_ref()
+        .map(|s| hold_out(input, &relax.held_out, s, "leave out --validation"))
+        .transpose()?;
     let apart = split.as_ref().map(|split| Apart::new(input, split));
     let rows = apart.as_ref().map_or_else(|| input.data.clone(), |apart| apart.rows.clone());
     let training = ModelRows::new(relax, input, rows)?;
@@ -149,6 +154,7 @@ pub fn ask_with<M: LocalModel + Clone + 'static>(
                 local: errors(&alone)?,
                 local_ridge: None,
                 global: None,
+                classes: None,
             })
         }
         _ => None,

@@ -11,30 +11,34 @@ use fedweave_io::Input;
 use rayon::prelude::*;
 
 use super::{AskResult, Lesson, Taught, askers, lesson};
-use crate::checks::{check, hold_out, refuse_runaway};
+use crate::checks::{check, hold_out, tame_runaway};
 use crate::error::{Result, refuse, require};
 use crate::held_out::{HeldOutErrors, HeldOutRows};
 use crate::request::{AskRequest, FitRequest};
 use crate::training::TrainingRows;
 use crate::watch::Observer;
 
-pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer: &dyn Observer) -> Result<AskResult> {
-    let mut notices = Vec::new();
+pub(super) fn ask(
+    request: &AskRequest,
+    fit: &FitRequest,
+    mut input: Input,
+    observer: &dyn Observer,
+) -> Result<AskResult> {
+    let (mut fit, mut notices) = (fit.clone(), Vec::new());
     let (askers, asking) = askers(request, &input, &mut notices)?;
-    let (model, options) = (&fit.model, &fit.model.options);
-    let loss = model.loss(&input)?;
-    let checked = check(model, &input, &loss)?;
+    let loss = fit.model.loss(&input)?;
+    let checked = check(&fit.model, &input, &loss)?;
     let spec = fit.held_out.spec.as_ref();
-    let split = spec.map(|spec| hold_out(&input, spec, "leave out --validation")).transpose()?;
+    let split = spec.map(|spec| hold_out(&input, &fit.held_out, spec, "leave out --validation")).transpose()?;
     let training = match &split {
-        Some(split) => TrainingRows::new(model, input.data.select(&split.mask(Part::Train))),
+        Some(split) => TrainingRows::new(&fit.model, input.data.select(&split.mask(Part::Train))),
         None => checked.rows,
     };
     if split.is_some() {
         // Local-only models, to compare with, must exist.
-        refuse_runaway(model, &input, &loss, &training.scaled, 0.0, options)?;
+        tame_runaway(&mut fit.model, &mut input, &loss, &training.scaled, 0.0)?;
     }
-    let losses = loss.build(training.scaled.clone(), options)?;
+    let losses = loss.build(training.scaled.clone(), &fit.model.options)?;
     let eta = request.eta.map_or_else(|| safe_step(&*losses), Ok)?;
     let tell = request.tells(askers.len());
     let learn = |asking: &Asking| learn_all(&*losses, eta, asking, &askers, tell, &input, observer);
@@ -44,9 +48,9 @@ pub(super) fn ask(request: &AskRequest, fit: &FitRequest, input: Input, observer
     let held_out = match split {
         None => None,
         Some(split) => {
-            let rows = HeldOutRows::new(fit, &input, &loss, &split);
+            let rows = HeldOutRows::new(&fit, &input, &loss, &split);
             let validation = only(Errors::of(&*rows.plain(&rows.validation)?, &w));
-            let held = rows.judge(fit, split, validation)?;
+            let held = rows.judge(&fit, split, validation, Some(&w))?;
             Some(HeldOutErrors { local: only(held.local), global: held.global.map(only), ..held })
         }
     };

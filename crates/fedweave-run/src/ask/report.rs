@@ -36,7 +36,7 @@ fn parameters(ask: &AskResult) -> Option<(Vec<String>, &Matrix)> {
 }
 
 /// The report of nodes that asked.
-pub(super) fn report_of(ask: &AskResult) -> Result<Report> {
+pub fn report_of(ask: &AskResult) -> Result<Report> {
     let (input, held, edges, parameters) = (&ask.input, ask.held_out.as_ref(), edges(ask), parameters(ask));
     let naming = ask.request.naming();
     let name = |i: usize| input.names[i].clone();

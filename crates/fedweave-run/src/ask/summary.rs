@@ -5,8 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{AskResult, Lesson, Taught};
+use crate::classes;
 use crate::relax::error_name as models_error_name;
-use crate::wording::{error_name, loss_name, number, row_notices, shown, written};
+use crate::wording::{counted, error_name, loss_name, number, row_notices, shown, written};
 
 /// So many nodes and teachers are named on the terminal.
 const NAMED: usize = 10;
@@ -31,7 +32,8 @@ impl AskResult {
     pub(super) fn all_notices(&self) -> Vec<String> {
         let worse = self.lessons.iter().filter(|l| l.last > l.first).count();
         let grew = format!(
-            "{worse} node(s) ended with a larger loss on their own rows than they began with: give a smaller --eta"
+            "{} ended with a larger loss on own rows than before: give a smaller --eta",
+            counted(worse, "node")
         );
         let worse_than_alone = self.held_out.as_ref().and_then(|held| {
             let (asked, alone) = (held.validation.mean()?, held.local.mean()?);
@@ -96,12 +98,12 @@ pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
     let kind = loss.map(|l| format!("{l} loss")).or(model).unwrap_or_default();
     let (messages, bytes) = ask.sent();
     let mut lines = vec![format!(
-        "{} nodes, {} rows; {} of them asked {} others in each of {} rounds",
-        ask.input.names.len(),
-        ask.rows_trained,
+        "{}, {}; {} of them asked {} in each of {}",
+        counted(ask.input.names.len(), "node"),
+        counted(ask.rows_trained, "row"),
         ask.lessons.len(),
-        ask.asking.candidates,
-        ask.asking.rounds
+        counted(ask.asking.candidates, "other"),
+        counted(ask.asking.rounds, "round")
     )];
     let (eta, seconds) = (number(ask.eta), ask.seconds);
     lines.push(format!("{kind}, eta {eta}: {messages} messages, {bytes} bytes, {seconds:.2} s"));
@@ -115,6 +117,7 @@ pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
         let (validation, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         let global = held.global.as_ref().map(|g| format!(", global {}", shown(g.mean()))).unwrap_or_default();
         lines.push(format!("  held-out rows: after asking {validation}, local-only {local}{global}"));
+        lines.extend(held.classes.iter().flat_map(|found| classes::words(found, "after asking", &ask.input)));
         lines.push(format!("  split: {}", ask.request.held_out().describe()));
     }
     lines.push(written(path, "models, teachers and a report"));

@@ -4,6 +4,7 @@ use fedweave_report as report;
 use fedweave_report::{MethodKind, Report};
 
 use super::{CompareResult, GLOBAL, LOCAL, Method};
+use crate::classes;
 use crate::drawing::{blank, draw};
 use crate::wording::notices;
 
@@ -19,6 +20,8 @@ impl CompareResult {
         page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());
         page.notices.extend(self.graph_words().iter().map(|line| line.trim().to_owned()));
         self.put_into(&mut page);
+        let leading = self.leading();
+        page.confusion = self.confusion(leading).and_then(|found| classes::panel(&found, &self.input, leading.name));
         let node = |i: usize| report::Node {
             validation_error: self.node_error(self.leading(), i),
             local_error: self.node_error(LOCAL, i),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::again::commands;
 use super::{CompareResult, LOCAL, Method};
+use crate::classes;
 use crate::wording::{counted, digits, notices};
 
 /// The one JSON object of `--json` and `summary.json`.
@@ -21,6 +22,8 @@ pub fn summary(compared: &CompareResult) -> Value {
             "test_error": error, "standard_error": standard_error, "nodes_gain": gain, "nodes_lose": lose,
             "ridge": chosen(|j| json!(j.ridge)), "lambda": chosen(|j| json!(j.lambda)),
             "test_error_by_split": by_split,
+            "test_accuracy": compared.confusion(*method).and_then(|found| found.accuracy()),
+            "confusion": compared.confusion(*method).map(|found| classes::summary(&found, &compared.input)),
         });
         (method.name.to_owned(), facts)
     };
@@ -41,14 +44,10 @@ pub fn summary(compared: &CompareResult) -> Value {
 /// A small table for people.
 pub fn text(compared: &CompareResult) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header([
-        "",
-        "test error",
-        "std. error",
-        "nodes better",
-        "nodes worse",
-        "hurt",
-    ]);
+    let has_classes = compared.confusion(LOCAL).is_some();
+    let header = ["", "test error", "std. error", "nodes better", "nodes worse", "hurt"];
+    let right = has_classes.then_some("classes right");
+    table.load_preset(presets::NOTHING).set_header(header.into_iter().chain(right));
     for method in compared.methods() {
         let (error, standard_error) = compared.error(method);
         let (gain, lose) = compared.gain_and_lose(method);
@@ -56,7 +55,9 @@ pub fn text(compared: &CompareResult) -> String {
         let against = [gain.to_string(), lose.to_string(), hurt];
         let against = against.map(|cell| if method.name == LOCAL.name { String::new() } else { cell });
         let errors = [Some(error), Some(standard_error)].map(digits);
-        table.add_row([&[method.name.to_owned()][..], &errors, &against].concat());
+        let right = compared.confusion(method).map_or_else(|| "-".into(), |found| classes::right(&found));
+        let right = if has_classes { vec![right] } else { Vec::new() };
+        table.add_row([&[method.name.to_owned()][..], &errors, &against, &right].concat());
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -66,12 +67,18 @@ pub fn text(compared: &CompareResult) -> String {
         true => format!("the graph beats a shuffled one in {} of {splits}", compared.better_than_shuffled()),
         false => "no shuffled graph: with fewer than three nodes, or without edges, it would be the same one".into(),
     };
+    let leading = compared.leading();
+    let confusion = compared.confusion(leading).map(|found| classes::table(&found, &compared.input));
+    let confusion: String = confusion
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| format!("test rows of every class, by {}:\n{}\n", leading.name, lines.join("\n")))
+        .unwrap_or_default();
     let graph = compared.graph_words().into_iter().map(|line| line + "\n");
     let notes: String =
         notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).chain(graph).collect();
     let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
     format!(
-        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{control}\nsplit: {}{again}",
+        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{confusion}{control}\nsplit: {}{again}",
         compared.error_name(),
         counted(compared.rows_trained, "row"),
         compared.request.held_out.describe()

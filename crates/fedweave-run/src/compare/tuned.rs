@@ -1,6 +1,7 @@
 //! What a race on the training and validation rows of a split finds, judged on its test rows.
 
 use fedweave::compare::{Rival, held_out};
+use fedweave::loss::Confusion;
 use fedweave::split::{Part, Split};
 use fedweave_io::Input;
 
@@ -22,7 +23,9 @@ pub(super) fn race(
     let trained: Vec<bool> = split.mask(Part::Test).iter().map(|test| !test).collect();
     let tuned = tune(request.clone(), input.select(&trained), observer)?;
     let test = input.select(&held_out(&input.data, &tuned.input.data, split, Part::Test));
-    let errors = tuned.cost.errors(&test.data, &tuned.predict(&test)?);
-    let rival = Rival { name: NAME, test: errors, chosen: tuned.recipe() };
+    let predictions = tuned.predict(&test)?;
+    let errors = tuned.cost.errors(&test.data, &predictions);
+    let confusion = Confusion::of_probabilities(tuned.request.model.family, &test.data, &predictions);
+    let rival = Rival { name: NAME, test: errors, confusion, chosen: tuned.recipe() };
     Ok((tuned, rival))
 }

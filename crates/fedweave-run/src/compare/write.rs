@@ -7,6 +7,7 @@ use fedweave_io::RunWriter;
 use super::{CompareResult, summary};
 use crate::error::Result;
 use crate::run_dir::{COMPARE, CONFIG, cell, write_report, write_summary};
+use crate::split_file;
 
 /// Writes the errors of every node, the summary, the settings and the report.
 pub fn write_run(compared: &CompareResult, writer: RunWriter) -> Result<PathBuf> {
@@ -18,6 +19,7 @@ pub fn write_run(compared: &CompareResult, writer: RunWriter) -> Result<PathBuf>
     };
     let header: Vec<&str> = std::iter::once("node").chain(methods.iter().map(|method| method.name)).collect();
     writer.write_csv(COMPARE, &header, (0..names.len()).map(row))?;
+    split_file::write(&writer, &compared.input, &compared.first_split)?;
     write_summary(&writer, &summary(compared))?;
     writer.write_text(CONFIG, &compared.request.naming.config())?;
     write_report(&writer, &compared.report())?;

@@ -54,6 +54,7 @@ pub(super) fn strength(
         local,
         local_ridge: Some(ridge),
         global: global(request, loss, &rows, &folds[0])?,
+        classes: None,
     };
     let lambda = fixed.unwrap_or(found.best().lambda);
     Ok(Strength { lambda, tuning: Some(found), held_out: Some(held_out), to_judge: None, calibration: None })
@@ -75,17 +76,19 @@ fn all_in_turn(folds: &Folds) -> Split {
 
 fn local(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<(Errors, f64)> {
     with_best_ridge(&request.model.options, |options| {
-        pooled_errors(rows, folds, loss, |train| baseline::local(loss, train.clone(), options))
+        Ok((pooled_errors(rows, folds, loss, |train| baseline::local(loss, train.clone(), options))?, ()))
     })
+    .map(|(errors, (), ridge)| (errors, ridge))
 }
 
 fn global(request: &FitRequest, loss: &LossSpec, rows: &Dataset, folds: &Folds) -> Result<Option<Errors>> {
     let LossSpec::Same(family) = loss else { return Ok(None) };
     let errors = |options: &LossOptions| {
-        pooled_errors(rows, folds, loss, |train| {
+        let pooled = pooled_errors(rows, folds, loss, |train| {
             let w = baseline::global(*family, train, options)?;
             Ok(Matrix::from_rows(w.len(), w.repeat(train.nodes())))
-        })
+        })?;
+        Ok((pooled, ()))
     };
     with_best_ridge(&request.model.options, errors).map(|best| Some(best.0))
 }

@@ -143,7 +143,7 @@ fn held_out(
     observer: &dyn Observer,
 ) -> Result<Option<(HeldOutErrors, RunCalibration)>> {
     let Some(spec) = &request.held_out.spec else { return Ok(None) };
-    let split = hold_out(input, spec, "leave out --validation")?;
+    let split = hold_out(input, &request.held_out, spec, "leave out --validation")?;
     let rows = HeldOutRows::new(request, input, loss, &split);
     let mask = split.mask(Part::Train);
     let groups = input.groups.as_ref().map(|groups| {
@@ -162,7 +162,7 @@ fn held_out(
         (w, calibration)
     };
     let validation = Errors::of(&*rows.plain(&rows.validation)?, &w);
-    let judged = rows.judge(request, split, validation)?;
+    let judged = rows.judge(request, split, validation, Some(&w))?;
     Ok(calibration.map(|calibration| (judged, calibration)))
 }
 

@@ -7,6 +7,7 @@ use fedweave_report::Report;
 use super::FitResult;
 use super::text::end_of_tuning;
 use crate::calibration::panel;
+use crate::classes;
 use crate::drawing::{blank, draw, report_status};
 use crate::error::Result;
 use crate::predictor::parameter_names;
@@ -30,6 +31,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
             .collect(),
         history: history(fit),
         lambda_curve: lambda_curve(fit),
+        confusion: confusion(fit),
         calibration: fit.calibration.as_ref().map(panel).transpose()?,
         ..blank(&fit.request.naming, title)
     };
@@ -53,10 +55,18 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
     Ok(report)
 }
 
-/// Where the graph comes from, and who does without it.
+/// Which classes of held-out rows the networked models take for which.
+fn confusion(fit: &FitResult) -> Option<report::Confusion> {
+    let confusion = fit.held_out.as_ref()?.classes.as_ref()?.networked.as_ref()?;
+    classes::panel(confusion, &fit.input, "the networked models")
+}
+
+/// Where the graph comes from, how rows are protected, and who does without the network.
 fn words(fit: &FitResult) -> impl Iterator<Item = String> + '_ {
     let graph = fit.evidence.iter().flat_map(|evidence| evidence.text());
-    graph.chain(fit.fallback.iter().map(|fallback| fallback.text())).map(|line| line.trim().to_owned())
+    let protection = fit.protection.iter().flat_map(|protection| protection.text());
+    let fallback = fit.fallback.iter().map(|fallback| fallback.text());
+    graph.chain(protection).chain(fallback).map(|line| line.trim().to_owned())
 }
 
 fn outcome(fit: &FitResult, train_error: Option<f64>) -> report::Outcome {

@@ -1,10 +1,12 @@
 //! The one JSON object of a fit: `--json`, `summary.json`, and what Python gets.
 
+use fedweave::loss::Confusion;
 use serde_json::{Value, json};
 
 use super::FitResult;
 use super::text::end_of_tuning;
 use crate::calibration;
+use crate::classes;
 use crate::error::Result;
 use crate::wording::{error_name, loss_name};
 
@@ -12,6 +14,8 @@ use crate::wording::{error_name, loss_name};
 pub fn summary(fit: &FitResult) -> Result<Value> {
     let s = &fit.solution;
     let (notices, held) = (&fit.input.notices, fit.held_out.as_ref());
+    let found = held.and_then(|held| held.classes.as_ref());
+    let networked = found.and_then(|found| found.networked.as_ref());
     let sent = fit.traffic.as_ref().map(|t| t.last());
     let mut summary = json!({
         "status": s.status.to_string(),
@@ -57,6 +61,10 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "version": env!("CARGO_PKG_VERSION"),
     });
     summary["guess_error"] = json!(fit.guess_errors()?.and_then(|errors| errors.mean()));
+    summary["validation_accuracy"] = json!(networked.and_then(Confusion::accuracy));
+    summary["local_accuracy"] = json!(found.and_then(|found| found.local.accuracy()));
+    summary["global_accuracy"] = json!(found.and_then(|found| found.global.accuracy()));
+    summary["confusion"] = json!(networked.map(|confusion| classes::summary(confusion, &fit.input)));
     let hurt = held.map(|h| h.hurt());
     summary["nodes_hurt"] = json!(hurt.map(|(hurt, _)| hurt));
     summary["nodes_judged"] = json!(hurt.map(|(_, judged)| judged));

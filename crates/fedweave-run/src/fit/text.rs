@@ -6,6 +6,7 @@ use fedweave::solve::{RoundRecord, Status};
 
 use super::FitResult;
 use crate::calibration::coverage_words;
+use crate::classes;
 use crate::error::Result;
 use crate::wording::{clusters, counted, error_name, loss_name, notices, number, shown, written};
 
@@ -72,6 +73,7 @@ fn held_out(fit: &FitResult) -> Vec<String> {
         format!("  worse than local-only: {hurt} of {} ({share:.0} %)", counted(judged, "node")),
     ];
     lines.extend(fit.fallback.as_ref().map(|fallback| fallback.text()));
+    lines.extend(held.classes.iter().flat_map(|found| classes::words(found, ours, &fit.input)));
     lines.push(format!("  split: {}", fit.request.held_out.describe()));
     lines
 }

@@ -15,6 +15,7 @@ use crate::run_dir::{
     CHECKPOINT, CONFIG, EDGES, ENCODING, HISTORY, HISTORY_COLUMNS, LAMBDA, NETWORK, TRAFFIC_COLUMNS, cell,
     write_report, write_summary,
 };
+use crate::split_file;
 
 /// Writes the run directory; returns where it is.
 pub fn write_run(fit: &FitResult, writer: RunWriter) -> Result<PathBuf> {
@@ -34,6 +35,9 @@ pub fn write_models(fit: &FitResult, writer: &RunWriter) -> Result<()> {
     let cluster: Vec<usize> = (0..names.len()).map(|i| fit.clusters.partition.part(i) + 1).collect();
     writer.write_clusters(names, &cluster)?;
     write_history(fit, writer)?;
+    if let Some(held) = fit.held_out.as_ref().filter(|_| fit.request.folds.is_none()) {
+        split_file::write(writer, &fit.input, &held.split)?;
+    }
     if let Some(tuning) = &fit.tuning {
         let rows = tuning
             .tried

@@ -4,6 +4,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::{Monitored, MonitoredNode};
+use crate::wording::counted;
 
 /// Rows of the table of words; JSON and `monitor.csv` have all.
 const NODES_TOLD: usize = 30;
@@ -43,22 +44,24 @@ pub fn summary(found: &Monitored) -> Value {
 pub fn text(found: &Monitored) -> String {
     let (level, fdr) = (100.0 * found.request.level, 100.0 * found.request.fdr);
     let inside = found.coverage().map_or("-".into(), |share| format!("{:.1} %", 100.0 * share));
-    let mut lines = vec![format!("{} new rows with labels at {} nodes", found.rows, found.nodes.len())];
+    let mut lines =
+        vec![format!("{} with labels at {}", counted(found.rows, "new row"), counted(found.nodes.len(), "node"))];
     if found.unlabelled > 0 {
-        lines.push(format!("note: {} row(s) without a label were left out", found.unlabelled));
+        lines.push(format!("note: left out: {} without a label", counted(found.unlabelled, "row")));
     }
     lines.push(format!("{inside} are inside their {level:.0} % intervals"));
     let pooled = found.nodes.iter().filter(|node| node.pooled).count();
     if pooled > 0 {
-        lines.push(format!("note: {pooled} node(s) have too few calibration rows and are compared with all nodes"));
+        lines.push(format!("note: compared with all nodes, for want of calibration rows: {}", counted(pooled, "node")));
     }
     let drifted: Vec<&MonitoredNode> = found.drifted().collect();
     if drifted.is_empty() {
         lines.push(format!("no node drifted (at most {fdr:.0} % false alarms among alarms)"));
         return lines.join("\n");
     }
-    let names = "node(s) drifted: larger errors, or fewer rows inside, than on the rows the models were judged by";
-    lines.push(format!("{} {names} (at most {fdr:.0} % of them false alarms, on average)", drifted.len()));
+    let names = "drifted: larger errors, or fewer rows inside, than on the rows the models were judged by";
+    let nodes = counted(drifted.len(), "node");
+    lines.push(format!("{nodes} {names} (at most {fdr:.0} % of them false alarms, on average)"));
     lines.push(table(&drifted[..drifted.len().min(NODES_TOLD)]));
     if drifted.len() > NODES_TOLD {
         lines.push(format!("and {} more; --json and --out tell all", drifted.len() - NODES_TOLD));

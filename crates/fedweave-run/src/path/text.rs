@@ -6,7 +6,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use fedweave::path::Recovery;
 
 use super::PathResult;
-use crate::wording::{loss_name, notices, number, shown, written};
+use crate::classes;
+use crate::wording::{counted, loss_name, notices, number, shown, written};
 
 /// Rows of the table.
 const ROWS_SHOWN: usize = 12;
@@ -18,9 +19,11 @@ pub fn text(path: &PathResult, at: Option<&Path>) -> String {
     let (fit, points) = (&path.fit, &path.path.points);
     let (n, e) = (fit.input.names.len(), fit.input.graph.edges());
     let mut lines = vec![format!(
-        "{n} nodes, {e} edges, {} rows, {} parameters a node; {} loss, {} penalty",
-        fit.training.rows.len(),
-        fit.solution.w.cols(),
+        "{}, {}, {}, {} a node; {} loss, {} penalty",
+        counted(n, "node"),
+        counted(e, "edge"),
+        counted(fit.training.rows.len(), "row"),
+        counted(fit.solution.w.cols(), "parameter"),
         loss_name(&fit.loss),
         fit.problem.penalty().name()
     )];
@@ -37,6 +40,8 @@ pub fn text(path: &PathResult, at: Option<&Path>) -> String {
     lines.push(format!("* lambda {}: {}; its models are kept", number(fit.problem.lambda()), path.why));
     lines.extend(path.end_of_grid().map(|words| format!("note: {words}")));
     if fit.held_out.is_some() {
+        let classes = fit.held_out.as_ref().and_then(|held| held.classes.as_ref());
+        lines.extend(classes.iter().flat_map(|classes| classes::words(classes, "networked", &fit.input)));
         let split = fit.request.held_out.describe();
         lines.push(format!("split: {split}; models were fitted without the held-out rows"));
     }
@@ -91,10 +96,10 @@ fn breakpoints_in_words(path: &PathResult) -> Vec<String> {
         return Vec::new();
     }
     let all = &path.path.breakpoints;
-    let mut lines = vec![format!("{} change(s) of the clusters as lambda grows:", all.len())];
+    let mut lines = vec![format!("{} of the clusters as lambda grows:", counted(all.len(), "change"))];
     lines.extend(all.iter().take(BREAKPOINTS_SHOWN).map(|b| {
         let word = if b.clusters_above > b.clusters_below { " (a split)" } else { "" };
-        let counts = format!("{} to {} clusters{word}", b.clusters_below, b.clusters_above);
+        let counts = format!("{} to {}{word}", b.clusters_below, counted(b.clusters_above, "cluster"));
         format!("  between {} and {}: {counts}", number(b.below), number(b.above))
     }));
     let more = all.len().saturating_sub(BREAKPOINTS_SHOWN);

@@ -56,7 +56,8 @@ impl Predictor {
         };
         let errors = node_means(self.names().count(), judged.iter().map(|(i, y, p)| Some((*i, error(*y, p)?))));
         let (nodes, rows) = (errors.by_node.iter().flatten().count(), judged.len());
-        let name = if right(1.0, judged.first()?.2).is_some() { "log loss" } else { cost.map_or("error", Cost::name) };
+        let name =
+            if right(1.0, judged.first()?.2).is_some() { "mean log-loss" } else { cost.map_or("error", Cost::name) };
         let mean = errors.mean().map(|mean| {
             format!("{name} {} (mean over {}, {})", digits(Some(mean)), counted(nodes, "node"), counted(rows, "row"))
         });

@@ -5,7 +5,7 @@ use fedweave::trust::privacy::accountant::{Method, Sampled, Spent, epsilon, rdp}
 use serde_json::{Value, json};
 
 use crate::error::{Result, refuse, require};
-use crate::wording::number;
+use crate::wording::{counted, number};
 
 /// The shape of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,14 +106,15 @@ impl EpsilonResult {
             Method::Renyi => "from above, by Renyi divergences",
         };
         let (of, shape) = match noise {
-            Shape::Gaussian => ("release(s)", "noise"),
-            Shape::Laplace => ("release(s) of one number", "Laplace noise of scale"),
+            Shape::Gaussian => ("", "noise"),
+            Shape::Laplace => (" of one number", "Laplace noise of scale"),
         };
         let renyi = self.renyi.map(|renyi| format!(" (Renyi divergences alone would say {})", number(renyi)));
         format!(
-            "epsilon {} at delta {delta:e}: {rounds} {of} with {shape} {sigma} times the sensitivity{sample}\n\
+            "epsilon {} at delta {delta:e}: {}{of} with {shape} {sigma} times the sensitivity{sample}\n\
              {how}; one row added or removed{}",
             number(self.spent.epsilon),
+            counted(rounds as usize, "release"),
             renyi.unwrap_or_default()
         )
     }

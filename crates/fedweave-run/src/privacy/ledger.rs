@@ -8,7 +8,7 @@ use fedweave_node::ledger::Ledger;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::wording::number;
+use crate::wording::{counted, number};
 
 /// What one part has spent.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,9 +48,10 @@ pub fn text(parts: &[PartSpent]) -> String {
     let line = |p: &PartSpent| {
         let PartSpent { part, releases, spent, budget, delta } = p;
         format!(
-            "{part}: epsilon {} of {} spent at delta {delta:e}, in {releases} release(s)",
+            "{part}: epsilon {} of {} spent at delta {delta:e}, in {}",
             number(*spent),
-            number(*budget)
+            number(*budget),
+            counted(*releases, "release")
         )
     };
     parts.iter().map(line).collect::<Vec<_>>().join("\n")

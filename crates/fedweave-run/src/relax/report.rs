@@ -14,7 +14,7 @@ use crate::wording::notices;
 const SOLVER: &str = "fedrelax on predictions";
 
 /// The report of a fit.
-pub(super) fn report_of(fit: &RelaxResult) -> Result<Report> {
+pub fn report_of(fit: &RelaxResult) -> Result<Report> {
     let (input, held, naming) = (&fit.input, fit.held_out.as_ref(), &fit.request.naming);
     let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
     let step = |r: &RelaxRound| report::Step {

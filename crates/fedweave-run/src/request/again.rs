@@ -58,7 +58,7 @@ const ARGUMENTS: [(&str, &str); 10] = [
     ("tolerance", "tol"),
 ];
 /// Keys that are said in another way.
-const ELSEWHERE: [&str; 17] = [
+const ELSEWHERE: [&str; 18] = [
     "nodes",
     "edges",
     "knn",
@@ -76,6 +76,7 @@ const ELSEWHERE: [&str; 17] = [
     "overwrite",
     "json",
     "verbose",
+    "watch",
 ];
 /// Losses whose target is a class.
 const CLASSES: [&str; 3] = ["logistic", "multinomial", "squared-hinge"];

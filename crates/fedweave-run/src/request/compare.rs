@@ -13,8 +13,10 @@ use super::held_out::{HeldOutChoice, Why};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
+use super::penalty::PenaltyChoice;
+use super::relax::RelaxRequest;
 use super::rounds::RoundsChoice;
-use super::settings::{Reader, Settings};
+use super::settings::{Reader, Settings, Value};
 use super::tune::TuneRequest;
 use super::{Naming, Output, solver, unread};
 use crate::error::{Result, require};
@@ -27,6 +29,10 @@ const TOLERANCE: f64 = 1e-5;
 pub struct CompareRequest {
     /// Losses and penalty; every method chooses its own ridge.
     pub model: ModelChoice,
+    /// Penalties that are tried beside the first.
+    pub more_penalties: Vec<PenaltyChoice>,
+    /// Models of any class that are also judged.
+    pub models: Option<RelaxRequest>,
     /// How the graph of every split is learnt; `None`: it is given.
     pub graph: Option<GraphChoice>,
     /// Also the network with a way back to local models.
@@ -55,8 +61,9 @@ impl CompareRequest {
     /// A comparison on files.
     pub fn of_files(settings: &Settings) -> Result<(CompareRequest, InputSpec)> {
         settings.check_job(Job::Compare)?;
-        let reader = settings.reader();
-        let request = CompareRequest::read(settings, &reader, None)?;
+        let (first, others) = penalties(settings);
+        let reader = first.reader();
+        let request = CompareRequest::read(settings, &first, &others, &reader, None)?;
         let spec = input_spec(&reader, target_kind(request.model.family), request.model.intercept(), Vec::new())?;
         reader.finish(unread)?;
         Ok((request, spec))
@@ -65,14 +72,31 @@ impl CompareRequest {
     /// A comparison on rows in memory.
     pub fn of_memory(settings: &Settings, matrix: Option<Matrix>) -> Result<CompareRequest> {
         settings.check_job(Job::Compare)?;
-        let reader = settings.reader();
-        let request = CompareRequest::read(settings, &reader, matrix)?;
+        let (first, others) = penalties(settings);
+        let reader = first.reader();
+        let request = CompareRequest::read(settings, &first, &others, &reader, matrix)?;
         reader.finish(unread)?;
         Ok(request)
     }
 
-    fn read(settings: &Settings, reader: &Reader, matrix: Option<Matrix>) -> Result<CompareRequest> {
-        let model = ModelChoice::read(reader, &RIDGES, matrix)?;
+    fn read(
+        settings: &Settings,
+        first: &Settings,
+        others: &[Settings],
+        reader: &Reader,
+        matrix: Option<Matrix>,
+    ) -> Result<CompareRequest> {
+        let model = ModelChoice::read(reader, &RIDGES, matrix.clone())?;
+        let more = others.iter().map(|other| PenaltyChoice::read(&other.reader(), matrix.clone()));
+        let more_penalties: Vec<PenaltyChoice> = more.collect::<Result<_>>()?;
+        let mut names: Vec<&str> = more_penalties.iter().chain([&model.penalty]).map(PenaltyChoice::name).collect();
+        names.sort_unstable();
+        require!(names.windows(2).all(|pair| pair[0] != pair[1]), "--penalty: each one once");
+        let models = RelaxRequest::beside(first, reader)?;
+        require!(
+            models.is_none() || model.family == Family::Squared,
+            "--model: models of any class are compared where the loss is squared"
+        );
         require!(model.family != Family::Point, "compare predicts a target; the point loss has none");
         let solver = || reader.text("solver").unwrap_or_default();
         require!(RoundsChoice::read(reader)?.is_none(), "--solver {} belongs to `fedweave fit`", solver());
@@ -92,13 +116,15 @@ impl CompareRequest {
             );
         }
         Ok(CompareRequest {
+            more_penalties,
+            models,
             graph,
             fallback: reader.flag("fallback"),
             lambda: LambdaChoice::read(reader)?,
             held_out: HeldOutChoice::read(reader, Why::Compare)?,
             folds: reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?,
             rivals: reader.choice("rivals", &[("all", true), ("none", false)])?,
-            tune: TuneRequest::beside(settings, reader, &model)?,
+            tune: TuneRequest::beside(first, reader, &model)?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
             model,
@@ -106,4 +132,13 @@ impl CompareRequest {
             splits,
         })
     }
+}
+
+/// The settings with the first penalty of a list, and with each of the others.
+fn penalties(settings: &Settings) -> (Settings, Vec<Settings>) {
+    let Some(Value::Text(list)) = settings.get("penalty") else { return (settings.clone(), Vec::new()) };
+    let with = |name: &str| settings.clone().with("penalty", Value::Text(name.trim().to_owned()));
+    let mut each = list.split(',').map(with);
+    let first = each.next().unwrap_or_else(|| settings.clone());
+    (first, each.collect())
 }

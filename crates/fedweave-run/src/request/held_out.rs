@@ -1,5 +1,7 @@
 //! Which rows are held out.
 
+use std::path::PathBuf;
+
 use fedweave::split::{Share, SplitRule, SplitSpec};
 
 use super::folds::FoldChoice;
@@ -19,6 +21,8 @@ pub struct HeldOutChoice {
     pub asked: bool,
     /// All rows are held out in turn, as this says.
     pub in_turn: Option<String>,
+    /// A table says which rows.
+    pub file: Option<PathBuf>,
 }
 
 /// Why rows are held out.
@@ -36,6 +40,9 @@ pub(super) enum Why {
 
 impl HeldOutChoice {
     pub(super) fn read(reader: &Reader, why: Why) -> Result<Self> {
+        if let Some(file) = reader.path("split-file") {
+            return HeldOutChoice::of_file(reader, file);
+        }
         let by = reader.string("split-by");
         let named = reader.has("split");
         let rule = reader.choice("split", &[("random", SplitRule::Random), ("last", SplitRule::Last)])?;
@@ -47,7 +54,7 @@ impl HeldOutChoice {
         if matches!(why, Why::Asked | Why::Learnt) && validation.is_none_or(|v| v == 0.0) {
             let alone = !named && (by.is_none() || why == Why::Learnt || reader.has("calibrate"));
             require!(alone, "--split needs --validation: how many rows are to be held out?");
-            return Ok(HeldOutChoice { spec: None, by, seed, asked, in_turn: None });
+            return Ok(HeldOutChoice { spec: None, by, seed, asked, in_turn: None, file: None });
         }
         let validation = share("--validation", validation.unwrap_or(0.2))?;
         let train = reader.number("train").map(|v| share("--train", v)).transpose()?;
@@ -55,19 +62,37 @@ impl HeldOutChoice {
         require!(train.is_none() || test.is_none(), "give --train or --test, not both: the rest follows");
         let default = (why == Why::Compare && train.is_none()).then_some(Share::Fraction(0.2));
         let spec = SplitSpec { rule, train, validation, test: test.or(default), seed, ..SplitSpec::default() };
-        Ok(HeldOutChoice { spec: Some(spec), by, seed, asked, in_turn: None })
+        Ok(HeldOutChoice { spec: Some(spec), by, seed, asked, in_turn: None, file: None })
+    }
+
+    /// The rows that a table names.
+    fn of_file(reader: &Reader, file: PathBuf) -> Result<Self> {
+        for key in ["validation", "train", "test", "split", "split-by", "time", "folds"] {
+            require!(!reader.has(key), "--split-file says which rows are held out: leave out --{key}");
+        }
+        let seed = reader.count("seed").unwrap_or(0) as u64;
+        Ok(HeldOutChoice {
+            spec: Some(SplitSpec { seed, ..SplitSpec::default() }),
+            seed,
+            asked: true,
+            file: Some(file),
+            ..Self::default()
+        })
     }
 
     /// All rows, in turn.
     pub(super) fn in_turn(folds: &FoldChoice) -> Self {
         let (by, seed, in_turn) = (folds.by.clone(), folds.spec.seed, Some(folds.describe()));
-        HeldOutChoice { spec: None, by, seed, asked: true, in_turn }
+        HeldOutChoice { spec: None, by, seed, asked: true, in_turn, file: None }
     }
 
     /// Which rows were held out: always said, because gains depend on it.
     pub fn describe(&self) -> String {
         if let Some(in_turn) = &self.in_turn {
             return in_turn.clone();
+        }
+        if let Some(file) = &self.file {
+            return format!("the rows that {} names", file.display());
         }
         let Some(spec) = &self.spec else { return "no rows were held out".into() };
         let share = |s: Share| match s {

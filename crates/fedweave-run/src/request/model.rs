@@ -97,6 +97,12 @@ impl ModelChoice {
         Ok(LossSpec::PerNode(families))
     }
 
+    /// The same losses with another penalty.
+    #[must_use]
+    pub fn with_penalty(self, penalty: PenaltyChoice) -> Self {
+        ModelChoice { penalty, ..self }
+    }
+
     /// The penalty on models of `input`.
     pub fn penalty(&self, input: &Input) -> Result<Box<dyn Penalty>> {
         let dim = match self.loss(input)? {

@@ -95,6 +95,17 @@ impl RelaxRequest {
         Ok(request)
     }
 
+    /// The models of `fedweave compare --model`, which choose lambda for themselves; `None` if there are none.
+    pub(super) fn beside(settings: &Settings, reader: &Reader) -> Result<Option<RelaxRequest>> {
+        if reader.text("model").is_none() {
+            return Ok(None);
+        }
+        let others: Vec<&str> =
+            settings.names().filter(|name| !["model", "seed", "standardize"].contains(name)).collect();
+        let own = settings.clone().without(&others);
+        RelaxRequest::read(&own, &own.reader(), Job::Fit).map(Some)
+    }
+
     /// Public rows that are in memory already.
     pub(super) fn give(&mut self, public: Option<Vec<Matrix>>) {
         if let Some(rows) = public {

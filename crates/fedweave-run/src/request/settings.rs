@@ -60,7 +60,7 @@ pub struct Settings {
 }
 
 /// Keys that say where results go, which is up to the next run.
-const NOT_REPEATED: [&str; 5] = ["out", "overwrite", "json", "verbose", "resume"];
+const NOT_REPEATED: [&str; 6] = ["out", "overwrite", "json", "verbose", "watch", "resume"];
 
 impl Settings {
     /// Says something; a later word replaces an earlier one.

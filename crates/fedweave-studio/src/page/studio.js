@@ -67,8 +67,10 @@ function showForm() {
   }));
   byId('missing').value = settings.missing || 'error';
   byId('standardize').checked = Boolean(settings.standardize);
-  byId('edges').value = settings.knn ? 'knn' : state.edges ? 'file' : byId('edges').value === 'file' ? 'file' : 'none';
+  byId('edges').value = settings.graph === 'learn' ? 'learn' : settings.knn ? 'knn' : state.edges ? 'file' : byId('edges').value === 'file' ? 'file' : 'none';
   byId('k').value = settings.knn || 5;
+  byId('degree').value = settings.degree || 4;
+  byId('discrepancy').value = settings.discrepancy || '';
   const by = settings.by || [];
   fill(byId('by-1'), numbers, by[0] || numbers[0]);
   fill(byId('by-2'), numbers, by[1] || numbers[1] || numbers[0]);
@@ -76,6 +78,9 @@ function showForm() {
   byId('coupling').value = settings.coupling || 'given';
   byId('penalty').value = settings.penalty || 'norm2';
   byId('loss').value = settings.loss || 'squared';
+  byId('calibrate').checked = Boolean(settings.calibrate);
+  byId('epsilon').value = settings['dp-epsilon'] === undefined ? '' : settings['dp-epsilon'];
+  byId('ranges').value = (settings['dp-range'] || []).join('\n');
   byId('ridge').value = settings.ridge === undefined ? '' : [].concat(settings.ridge).join(',');
   byId('lambda').value = settings.lambda === undefined || settings.lambda === 'auto' ? '' : settings.lambda;
 }
@@ -91,7 +96,7 @@ function number(id) {
 // The form as settings, over what it does not show.
 function choices() {
   const settings = { ...state.settings };
-  for (const key of ['node', 'target', 'features', 'one-hot', 'drop', 'missing', 'standardize', 'knn', 'by', 'metric', 'coupling', 'penalty', 'loss', 'ridge', 'lambda', 'nodes', 'edges']) delete settings[key];
+  for (const key of ['node', 'target', 'features', 'one-hot', 'drop', 'missing', 'standardize', 'knn', 'by', 'metric', 'coupling', 'penalty', 'loss', 'ridge', 'lambda', 'nodes', 'edges', 'graph', 'degree', 'discrepancy', 'calibrate', 'dp-epsilon', 'dp-range']) delete settings[key];
   settings.node = byId('node').value;
   settings.target = byId('target').value;
   const taken = [settings.node, settings.target];
@@ -105,12 +110,25 @@ function choices() {
   const by = [byId('by-1').value, byId('by-2').value];
   if (edges === 'knn') Object.assign(settings, { knn: Math.max(1, Math.round(Number(byId('k').value) || 5)), by });
   else if (state.settings.by) settings.by = state.settings.by;
-  if (edges === 'none') settings.edges = null;
+  if (edges === 'none' || edges === 'learn') settings.edges = null;
+  if (edges === 'learn') {
+    Object.assign(settings, { graph: 'learn', degree: Math.max(1, Math.round(Number(byId('degree').value) || 4)) });
+    if (byId('discrepancy').value) settings.discrepancy = byId('discrepancy').value;
+  }
+  if (byId('calibrate').checked) settings.calibrate = 10;
   if (byId('coupling').value === 'learnt') settings.coupling = 'learnt';
   if (byId('penalty').value !== 'norm2' && byId('coupling').value !== 'learnt') settings.penalty = byId('penalty').value;
   if (byId('loss').value !== 'squared') settings.loss = byId('loss').value;
-  const [ridge, lambda] = [number('ridge'), number('lambda')];
-  if (ridge === null || lambda === null) return null;
+  const [ridge, lambda, epsilon] = ['ridge', 'lambda', 'epsilon'].map(number);
+  if (ridge === null || lambda === null || epsilon === null) return null;
+  if (epsilon !== undefined) {
+    settings['dp-epsilon'] = epsilon;
+    const ranges = byId('ranges').value.split('\n').map((line) => line.trim()).filter(Boolean);
+    if (ranges.length) settings['dp-range'] = ranges;
+    // What would tell about the rows by another way.
+    delete settings.standardize;
+    delete settings.calibrate;
+  }
   if (ridge !== undefined) settings.ridge = ridge;
   if (lambda !== undefined && byId('coupling').value !== 'learnt') settings.lambda = lambda;
   return settings;
@@ -118,9 +136,17 @@ function choices() {
 
 let waiting = null;
 
+// What belongs to a choice is there with it.
+function unfold() {
+  const edges = byId('edges').value;
+  byId('knn').hidden = edges !== 'knn';
+  byId('edge-file').hidden = edges !== 'file';
+  byId('learn').hidden = edges !== 'learn';
+  byId('private').hidden = byId('epsilon').value.trim() === '';
+}
+
 function changed() {
-  byId('knn').hidden = byId('edges').value !== 'knn';
-  byId('edge-file').hidden = byId('edges').value !== 'file';
+  unfold();
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     const settings = choices();
@@ -147,7 +173,7 @@ function show(next) {
     fill(byId('files'), state.files, undefined, 'a file of this folder');
     fill(byId('edge-files'), state.files, undefined, 'a file of this folder');
   }
-  for (const id of ['choices', 'graph', 'model', 'go', 'again']) byId(id).hidden = !table;
+  for (const id of ['choices', 'graph', 'model', 'privacy', 'go', 'again']) byId(id).hidden = !table;
   complain(state.problem);
   if (table) {
     byId('table').textContent = `${table.name}: ${table.rows.toLocaleString('en')} rows, ${table.columns.length} columns`;
@@ -156,8 +182,7 @@ function show(next) {
     if (key !== said || opened !== table.name) {
       [said, opened] = [key, table.name];
       showForm();
-      byId('knn').hidden = byId('edges').value !== 'knn';
-      byId('edge-file').hidden = byId('edges').value !== 'file';
+      unfold();
     }
     byId('command').textContent = state.command;
     byId('python').textContent = state.python;

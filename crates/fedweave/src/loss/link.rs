@@ -4,8 +4,7 @@
 //! a number, the probabilities of classes, or a class without probabilities.
 
 use super::Family;
-use crate::dataset::Dataset;
-use crate::matrix::{Matrix, dot};
+use crate::matrix::dot;
 
 /// What the scores of a row mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,25 +158,14 @@ impl Family {
             Link::Softmax => Some(label as usize),
         }
     }
-
-    /// Share of the rows whose class the models `w` predict, a model per node; `None` for losses of numbers and without rows.
-    pub fn accuracy(self, data: &Dataset, w: &Matrix) -> Option<f64> {
-        let link = self.link().filter(|link| link.is_classifier() && !data.is_empty())?;
-        let (mut hits, mut scores) = (0usize, Vec::new());
-        for node in 0..data.nodes() {
-            for row in data.rows(node) {
-                self.scores(data.x(row), w.row(node), &mut scores);
-                hits += usize::from(link.class(&scores) == self.class_of(data.y()[row]));
-            }
-        }
-        Some(hits as f64 / data.len() as f64)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::Dataset;
     use crate::loss::{Loss, LossOptions};
+    use crate::matrix::Matrix;
 
     fn loss_of_one_row(family: Family, x: f64, y: f64) -> Box<dyn Loss> {
         let data = Dataset::new(vec![0, 1], Matrix::from_rows(1, vec![x]), vec![y], vec![1.0]).unwrap();

@@ -45,7 +45,7 @@ impl Cost {
             Cost::Absolute => "mean absolute error",
             Cost::Huber(_) => "mean Huber loss",
             Cost::Pinball(_) => "mean pinball loss",
-            Cost::LogLoss => "log loss",
+            Cost::LogLoss => "mean log-loss",
             Cost::Deviance => "mean Poisson deviance",
         }
     }

@@ -1,0 +1,116 @@
+// A run that is watched, in a real browser: facts while it runs, parts of a federation, the report at the end.
+// Needs the program: FEDWEAVE names it, else target/release/fedweave of this repository.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { launch, missing, overflow, root } from './pages.mjs';
+
+const program = process.env.FEDWEAVE || join(root, 'target', 'release', 'fedweave');
+const absent = missing || (existsSync(program) ? '' : `no program at ${program}`);
+const shots = process.env.FEDWEAVE_SHOTS;
+let folder;
+let browser;
+
+function table(nodes) {
+  const lines = ['node,x,y'];
+  for (let i = 0; i < nodes; i++) {
+    for (let r = 0; r < 6; r++) {
+      const x = Math.sin(i * 7.1 + r * 3.3);
+      lines.push(`n${i},${x.toFixed(4)},${((i < nodes / 2 ? 1 : -1) * x + 0.1 * Math.sin(i * 13 + r * 17)).toFixed(4)}`);
+    }
+  }
+  return lines.join('\n') + '\n';
+}
+
+const chain = (nodes) => 'source,target\n' + Array.from({ length: nodes - 1 }, (_, i) => `n${i},n${i + 1}\n`).join('');
+
+// Starts a command with --watch and waits for its address.
+function start(...words) {
+  const child = spawn(program, [...words, '--watch'], { cwd: folder });
+  const ended = new Promise((done) => { child.on('exit', done); });
+  return new Promise((done) => {
+    let text = '';
+    child.stderr.on('data', (piece) => {
+      text += piece;
+      const found = /watch (\S+)/.exec(text);
+      if (found) done({ address: found[1], base: new URL(found[1]).origin, end: () => child.kill('SIGINT'), ended });
+    });
+  });
+}
+
+async function visit(run, options, check) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) troubles.push(message.text()); });
+  page.on('pageerror', (error) => troubles.push(error.message));
+  page.on('request', (request) => { if (!request.url().startsWith(run.base) && !request.url().startsWith('data:')) troubles.push(request.url()); });
+  await page.goto(run.address);
+  await check(page);
+  await context.close();
+  assert.deepEqual(troubles, []);
+}
+
+const axe = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+async function accessible(page) {
+  await page.evaluate(axe() + ';0');
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const serious = found.violations.filter((fault) => ['serious', 'critical'].includes(fault.impact));
+  assert.deepEqual(serious.map((fault) => `${fault.id}: ${fault.nodes.slice(0, 3).map((node) => node.html).join(' | ')}`), []);
+}
+
+const shot = (page, name) => (shots ? page.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
+
+describe('watch', { skip: absent || false }, () => {
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'fedweave-watch-test-'));
+    writeFileSync(join(folder, 'rows.csv'), table(40));
+    writeFileSync(join(folder, 'chain.csv'), chain(40));
+    browser = await launch();
+  });
+  after(async () => {
+    if (browser) await browser.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('a fit shows the solver, then its report, which stays when the program has gone', async () => {
+    const run = await start('fit', 'rows.csv', '--edges', 'chain.csv', '--target', 'y', '--lambda', '0.1', '--penalty', 'squared', '--solver', 'fedgd', '--rounds', '20000000');
+    await visit(run, {}, async (page) => {
+      await page.waitForFunction(() => /Objective/.test(document.getElementById('w-facts').textContent));
+      await page.waitForSelector('#convergence svg');
+      assert.match(await page.locator('#w-status').textContent(), /^Running/);
+      await accessible(page);
+      await shot(page, 'watch-fit');
+      run.end();
+      await page.waitForSelector('#net', { timeout: 30000 });
+      await run.ended;
+      assert.ok(await page.locator('#w-gone').isHidden(), 'the end is no alarm');
+      await page.waitForFunction(() => document.querySelectorAll('#table tbody button.name').length > 0);
+      await shot(page, 'watch-ended');
+    });
+  });
+
+  for (const [width, colorScheme] of [[390, 'dark'], [1400, 'light']]) {
+    it(`a federation shows its parts, ${width} px, ${colorScheme}`, async () => {
+      const run = await start('up', 'rows.csv', '--edges', 'chain.csv', '--target', 'y', '--lambda', '0.1', '--parts', '3', '--rounds', '5000000');
+      await visit(run, { viewport: { width, height: 844 }, colorScheme }, async (page) => {
+        await page.waitForFunction(() => {
+          const rows = [...document.querySelectorAll('#w-rows tr')];
+          return rows.length === 3 && rows.every((row) => row.children[1].textContent === 'in rounds');
+        }, null, { timeout: 30000 });
+        assert.equal(await overflow(page), 0);
+        await accessible(page);
+        await shot(page, `watch-up-${width}`);
+        run.end();
+        await page.waitForFunction(() => document.getElementById('w-status').classList.contains('bad'), null, { timeout: 30000 });
+        assert.match(await page.locator('#w-status').textContent(), /interrupted/);
+        await run.ended;
+      });
+    });
+  }
+});
