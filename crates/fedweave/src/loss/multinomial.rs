@@ -86,6 +86,10 @@ impl Multinomial {
         fit
     }
 
+    fn damping(&self, node: usize) -> f64 {
+        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * dot(x, x)).sum::<f64>()
+    }
+
     fn ridge_value(&self, w: &[f64]) -> f64 {
         (0..self.classes).map(|k| self.rows.ridge_value(self.block(w, k))).sum()
     }

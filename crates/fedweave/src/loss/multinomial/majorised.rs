@@ -44,10 +44,6 @@ impl Multinomial {
             block.iter_mut().zip(rest).for_each(|(b, m)| *b += m);
         }
     }
-
-    fn damping(&self, node: usize) -> f64 {
-        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * dot(x, x)).sum::<f64>()
-    }
 }
 
 #[cfg(test)]
