@@ -21,8 +21,10 @@ class Instance:
         table, edges = numbers(Path(folder) / "nodes.csv"), numbers(Path(folder) / "edges.csv")
         self.name = Path(folder).name
         self.loss, self.penalty = about["loss"], about["penalty"]
-        self.ridge = about["loss_params"].get("ridge", 0.0)
-        self.n, self.d = len(about["nodes"]), about["dim"]
+        self.params = about["loss_params"]
+        self.ridge = self.params.get("ridge", 0.0)
+        self.classes = self.params.get("classes", 1)
+        self.n, self.d = len(about["nodes"]), about["dim"] * self.classes
         self.node, self.x, self.y = table[:, 0].astype(int), table[:, 1:-1], table[:, -1]
         self.i, self.j = edges[:, 0].astype(int), edges[:, 1].astype(int)
         self.edges = len(edges)
@@ -63,27 +65,55 @@ class Instance:
     def loss_value(self, W):
         if self.quadratic:
             return (apply(self.H, W) * W).sum() - 2 * (self.h * W).sum() + self.c.sum()
-        z = self.scores(W)
-        return (self.row_weight * (np.logaddexp(0, z) - self.y * z)).sum() + self.ridge * (W**2).sum()
+        if self.loss == "multinomial":
+            z = np.einsum("rd,rkd->rk", self.x, W[self.node].reshape(len(self.node), self.classes, -1))
+            rows = np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), self.y.astype(int)]
+        else:
+            rows = self.pointwise(self.scores(W))[0]
+        return (self.row_weight * rows).sum() + self.ridge * (W**2).sum()
+
+    def pointwise(self, z):
+        """Value, slope and curvature of every row at its score."""
+        y, sign = self.y, 2 * self.y - 1
+        if self.loss == "logistic":
+            q = 1 / (1 + np.exp(-z))
+            return np.logaddexp(0, z) - y * z, q - y, q * (1 - q)
+        if self.loss == "squared-hinge":
+            short = np.maximum(0, 1 - sign * z)
+            return short**2, -2 * sign * short, 2.0 * (short > 0)
+        if self.loss == "poisson":
+            mean = np.exp(np.minimum(z, 50))
+            return mean - y * z, mean - y, mean
+        if self.loss == "huber":
+            r, delta = z - y, self.params["huber_delta"]
+            near = np.abs(r) <= delta
+            return np.where(near, r**2 / 2, delta * (np.abs(r) - delta / 2)), np.clip(r, -delta, delta), 1.0 * near
+        # The score should be above the label as often as the level says.
+        high = 1.0 if self.loss == "absolute" else 1 - self.params["quantile"]
+        low = -1.0 if self.loss == "absolute" else -self.params["quantile"]
+        return np.maximum(low * (z - y), high * (z - y)), np.where(z > y, high, low), 0 * z
 
     def gradient(self, W):
         if self.quadratic:
             return 2 * (apply(self.H, W) - self.h)
-        slope = self.row_weight * (1 / (1 + np.exp(-self.scores(W))) - self.y)
+        slope = self.row_weight * self.pointwise(self.scores(W))[1]
         return self.sum_rows @ (slope[:, None] * self.x) + 2 * self.ridge * W
 
     def hessian(self, W):
         if self.quadratic:
             return 2 * self.H
-        q = 1 / (1 + np.exp(-self.scores(W)))
-        return self.outer_sum(self.row_weight * q * (1 - q)) + 2 * self.ridge * np.eye(self.d)
+        curvature = self.pointwise(self.scores(W))[2]
+        return self.outer_sum(self.row_weight * curvature) + 2 * self.ridge * np.eye(self.d)
 
     def objective(self, W):
         V = self.D @ W
-        phi = (V**2).sum(1)
-        return self.loss_value(W) + (self.a * (phi if self.penalty == "squared" else np.sqrt(phi))).sum()
+        phi = {"norm2": lambda: np.sqrt((V**2).sum(1)), "norm1": lambda: np.abs(V).sum(1),
+               "squared": lambda: (V**2).sum(1)}[self.penalty]()
+        return self.loss_value(W) + (self.a * phi).sum()
 
     def project(self, U):
+        if self.penalty == "norm1":
+            return np.clip(U, -self.a[:, None], self.a[:, None])
         return project(U, self.a)
 
 

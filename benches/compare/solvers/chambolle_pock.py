@@ -1,10 +1,11 @@
 """Chambolle-Pock (the primal-dual method of the GTVMin paper), vectorised; `ratio` 1 is the paper's step sizes."""
 import numpy as np
 
-from instance import apply, project
+from instance import apply
 
 TITLE = "Chambolle-Pock, numpy"
-LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
+LOSSES = ("squared", "point", "logistic", "huber", "squared-hinge", "poisson")
+PENALTIES = ("norm2", "norm1", "squared")
 
 
 class PrimalDual:
@@ -22,7 +23,7 @@ class PrimalDual:
         V = before - self.tau[:, None] * (p.DT @ self.U)
         self.W = apply(self.inverse, V + self.shift) if p.quadratic else newton_prox(p, V, 1 / self.tau, before)
         U = self.U + self.sigma * (p.D @ (2 * self.W - before))
-        self.U = project(U, p.a) if p.penalty == "norm2" else U / (1 + self.sigma / (2 * p.a))[:, None]
+        self.U = U / (1 + self.sigma / (2 * p.a))[:, None] if p.penalty == "squared" else p.project(U)
 
 
 def newton_prox(p, V, rho, W, steps=3):

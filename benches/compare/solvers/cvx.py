@@ -4,6 +4,8 @@ import scipy.sparse as sp
 
 from solvers.conic import block_diagonal
 
+LOSSES = ("squared", "point", "logistic", "absolute", "quantile", "huber", "squared-hinge", "poisson", "multinomial")
+
 
 def loss(cp, p, w):
     """Of the stacked models `w`."""
@@ -12,11 +14,36 @@ def loss(cp, p, w):
         R = np.linalg.cholesky(p.H + 1e-14 * np.eye(p.d)).transpose(0, 2, 1)
         r = np.linalg.solve(R.transpose(0, 2, 1), p.h[:, :, None])[:, :, 0]
         return cp.sum_squares(block_diagonal(R) @ w - r.ravel()) + (p.c.sum() - (r**2).sum())
-    rows, d = len(p.node), p.d
-    column = (p.node[:, None] * d + np.arange(d)).ravel()
-    X = sp.csr_matrix((p.x.ravel(), column, np.arange(rows + 1) * d), shape=(rows, p.n * d))
-    z = X @ w
-    return p.row_weight @ (cp.logistic(z) - cp.multiply(p.y, z)) + p.ridge * cp.sum_squares(w)
+    ridge = p.ridge * cp.sum_squares(w) if p.ridge else 0
+    if p.loss == "multinomial":
+        z = cp.hstack([cp.reshape(rows(p, k) @ w, (len(p.node), 1), order="C") for k in range(p.classes)])
+        hit = np.eye(p.classes)[p.y.astype(int)]
+        return p.row_weight @ (cp.log_sum_exp(z, axis=1) - cp.sum(cp.multiply(hit, z), axis=1)) + ridge
+    return pointwise(cp, p, rows(p) @ w) + ridge
+
+
+def rows(p, block=0):
+    """The matrix that maps all models to the scores of all rows, for one class of several."""
+    count, features = p.x.shape
+    column = (p.node[:, None] * p.d + block * features + np.arange(features)).ravel()
+    return sp.csr_matrix((p.x.ravel(), column, np.arange(count + 1) * features), shape=(count, p.n * p.d))
+
+
+def pointwise(cp, p, z):
+    """The losses of all rows at scores `z`, weighed."""
+    a, y, sign = p.row_weight, p.y, 2 * p.y - 1
+    if p.loss == "logistic":
+        return a @ (cp.logistic(z) - cp.multiply(y, z))
+    if p.loss == "absolute":
+        return a @ cp.abs(z - y)
+    if p.loss == "quantile":
+        q = p.params["quantile"]
+        return a @ cp.maximum(q * (y - z), (q - 1) * (y - z))
+    if p.loss == "huber":
+        return 0.5 * (a @ cp.huber(z - y, p.params["huber_delta"]))
+    if p.loss == "poisson":
+        return a @ (cp.exp(z) - cp.multiply(y, z))
+    return a @ cp.square(cp.pos(1 - cp.multiply(sign, z)))
 
 
 def problem(cp, p):
@@ -25,7 +52,7 @@ def problem(cp, p):
     if p.penalty == "squared":
         coupling = cp.sum_squares(cp.multiply(np.sqrt(p.a)[:, None] * np.ones((1, p.d)), V))
     else:
-        coupling = p.a @ cp.norm(V, 2, axis=1)
+        coupling = p.a @ cp.norm(V, 1 if p.penalty == "norm1" else 2, axis=1)
     return w, cp.Problem(cp.Minimize(loss(cp, p, w) + coupling))
 
 

@@ -3,7 +3,7 @@ from solvers import cvx
 
 TITLE = "CVXPY + Clarabel (defaults)"
 PACKAGES = ("cvxpy", "clarabel")
-LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
+LOSSES, PENALTIES = cvx.LOSSES, ("norm2", "norm1", "squared")
 
 
 def solve(p, run, tolerances=(1e-8, 1e-10)):

@@ -3,7 +3,7 @@ from solvers import cvx
 
 TITLE = "CVXPY + SCS"
 PACKAGES = ("cvxpy", "scs")
-LOSSES, PENALTIES = ("squared", "point", "logistic"), ("norm2", "squared")
+LOSSES, PENALTIES = cvx.LOSSES, ("norm2", "norm1", "squared")
 
 
 def solve(p, run, tolerances=(1e-4, 1e-5, 1e-6, 1e-7)):

@@ -1,6 +1,7 @@
 //! Which problems, to which accuracy, against whom.
 
 use clap::ValueEnum;
+use fedweave::loss::Family;
 
 use crate::Arguments;
 use crate::million;
@@ -16,6 +17,8 @@ pub enum SetName {
     Growth,
     /// Paths of 50 values of lambda against as many solutions from nothing
     Path,
+    /// Every loss with three penalties on three kinds of graph, 1,500 nodes each, against CVXPY and the best in numpy
+    Losses,
     /// Three small problems, against everybody
     Quick,
 }
@@ -69,10 +72,27 @@ pub fn cases(args: &Arguments) -> Vec<Case> {
     };
     match &args.problems {
         Some(names) => names.iter().map(|name| case(name, TOLERANCE, Field::Everybody)).collect(),
+        None if args.set == Some(SetName::Losses) => {
+            every_loss().iter().map(|name| case(name, TOLERANCE, Field::These(&ANY_LOSS))).collect()
+        }
         None => {
             args.set.unwrap_or(SetName::Quick).list().iter().map(|&(name, tol, field)| case(name, tol, field)).collect()
         }
     }
+}
+
+/// Competitors that know other losses than the squared and the logistic one.
+const ANY_LOSS: [&str; 3] = ["cvxpy_clarabel", "cvxpy_scs", "chambolle_pock"];
+
+/// The names of benches/compare/every_loss.py, loss after loss.
+fn every_loss() -> Vec<String> {
+    let graphs = ["plane", "scalefree", "blocks"];
+    let penalties = ["norm2", "norm1", "squared"];
+    let of_loss = |loss: &str| {
+        let cell = |graph: &str, penalty: &str| format!("loss_{graph}_{loss}_{penalty}");
+        graphs.iter().flat_map(|graph| penalties.iter().map(|p| cell(graph, p)).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    Family::all(1.0, 0.5).iter().flat_map(|family| of_loss(family.name())).collect()
 }
 
 type Entry = (&'static str, f64, Field);
@@ -85,6 +105,7 @@ impl SetName {
             SetName::Scale => "scale",
             SetName::Growth => "growth",
             SetName::Path => "path",
+            SetName::Losses => "losses",
             SetName::Quick => "quick",
         }
     }
@@ -127,6 +148,8 @@ impl SetName {
                 ("logit_n1000_d5", TOLERANCE, NONE),
                 ("chain_n2000_d5", TOLERANCE, NONE),
             ],
+            // Made from names.
+            SetName::Losses => &[],
             SetName::Quick => {
                 &[("nl_n300_d5", TOLERANCE, ALL), ("cc_n1000_d2", TOLERANCE, ALL), ("sq_n3000_d10", TOLERANCE, ALL)]
             }

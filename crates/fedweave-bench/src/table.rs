@@ -15,6 +15,9 @@ pub fn markdown(name: &str, lines: &[Line], machine: &str, versions: &[(String, 
         growth(&mut text, lines);
     }
     if lines.iter().any(|line| !line.raced.is_empty()) {
+        if name == SetName::Losses.name() {
+            ratios(&mut text, lines);
+        }
         side_by_side(&mut text, lines);
         details(&mut text, lines);
     }
@@ -122,6 +125,42 @@ fn growth(text: &mut String, lines: &[Line]) {
         row(text, &[&[pair[0].case.name.clone(), pair[1].case.name.clone()], &cells[..]].concat());
     }
     text.push('\n');
+}
+
+/// The smallest and the median ratio to each competitor, and to the fastest on each problem.
+fn ratios(text: &mut String, lines: &[Line]) {
+    head(text, &["competitor", "reached the tolerance", "smallest ratio", "where", "median ratio"]);
+    let converged = || lines.iter().filter(|line| line.ours.converged);
+    let mut titles: Vec<&str> = lines.iter().flat_map(|line| line.raced.iter().map(|r| r.title.as_str())).collect();
+    titles.sort_unstable();
+    titles.dedup();
+    let time = |line: &Line, title: &str| {
+        let raced = line.raced.iter().find(|raced| raced.title == title)?;
+        if let Outcome::Reached(report) = &raced.outcome { Some(report.seconds) } else { None }
+    };
+    for title in titles {
+        let raced = |line: &&Line| {
+            let there = |raced: &&Raced| raced.title == title && !matches!(raced.outcome, Outcome::NotForThis);
+            line.raced.iter().any(|raced| there(&raced))
+        };
+        let of = converged().filter(raced).map(|line| (line.case.name.as_str(), time(line, title), &line.ours));
+        ratio_row(text, title, of.collect());
+    }
+    let fastest = converged().map(|line| (line.case.name.as_str(), fastest(line).map(|f| f.1.seconds), &line.ours));
+    ratio_row(text, "the fastest of them", fastest.collect());
+    text.push('\n');
+}
+
+/// What did not reach the tolerance counts as infinitely slow, and is counted.
+fn ratio_row(text: &mut String, title: &str, times: Vec<(&str, Option<f64>, &Ours)>) {
+    let of = |seconds: Option<f64>, ours: &Ours| seconds.map_or(f64::INFINITY, |s| s / ours.seconds);
+    let mut all: Vec<(f64, &str)> = times.iter().map(|(name, seconds, ours)| (of(*seconds, ours), *name)).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(&(smallest, place)) = all.first() else { return };
+    let show = |ratio: f64| if ratio.is_finite() { format!("{ratio:.2}x") } else { "-".to_owned() };
+    let reached = times.iter().filter(|(_, seconds, _)| seconds.is_some()).count();
+    let (count, median) = (format!("{reached} of {}", times.len()), all[(all.len() - 1) / 2].0);
+    row(text, &[title.to_owned(), count, show(smallest), place.to_owned(), show(median)]);
 }
 
 fn side_by_side(text: &mut String, lines: &[Line]) {

@@ -74,8 +74,8 @@ impl Plan {
             LossSpec::Same(family) => format!("{family:?}"),
             LossSpec::PerNode(_) => "each node its own".into(),
         };
-        let LossOptions { ridge, spare_last, node_weight } = self.loss_options;
-        let hash = hash.text(&loss).word(ridge.to_bits()).word(u64::from(spare_last));
+        let LossOptions { ridge, lasso, spare_last, node_weight } = self.loss_options;
+        let hash = hash.text(&loss).word(ridge.to_bits()).word(lasso.to_bits()).word(u64::from(spare_last));
         let hash = hash.text(&format!("{node_weight:?}")).text(self.penalty.name());
         match &self.coupling {
             Some(coupling) => {

@@ -39,7 +39,7 @@ fn network(seed: u64) -> Network {
         graph: made.graph,
         data: made.data,
         loss: LossSpec::Same(loss),
-        loss_options: LossOptions { ridge: 0.01, spare_last: false, node_weight: NodeWeight::Rows },
+        loss_options: LossOptions { ridge: 0.01, lasso: 0.0, spare_last: false, node_weight: NodeWeight::Rows },
         penalty: kinds[seed as usize / 2 % 4],
         lambda: 0.1 + 0.05 * (seed % 5) as f64,
         method: MethodSpec::PrimalDual {
@@ -74,7 +74,8 @@ fn bits(m: &Matrix) -> Vec<u64> {
 #[test]
 fn twenty_networks_in_one_two_eight_and_as_many_parts_as_nodes() {
     for seed in 0..20 {
-        let network = network(seed);
+        let mut network = network(seed);
+        network.loss_options.lasso = if seed % 3 == 0 { 0.05 } else { 0.0 };
         let problem = network.problem().unwrap();
         let MethodSpec::PrimalDual { step_ratio, relaxation } = network.method else { unreachable!() };
         let mut reference = PrimalDualRounds::new(&problem, Some(step_ratio), relaxation).unwrap();

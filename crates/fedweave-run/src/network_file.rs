@@ -23,6 +23,8 @@ pub struct NetworkFile {
     /// Parameter of the Huber or the quantile loss.
     shape: Option<f64>,
     ridge: f64,
+    #[serde(default)]
+    lasso: f64,
     spare_last: bool,
     /// What a row weighs; without, a node weighs 1.
     row_unit: Option<f64>,
@@ -78,6 +80,7 @@ impl NetworkFile {
                 _ => None,
             },
             ridge: options.ridge,
+            lasso: options.lasso,
             spare_last: options.spare_last,
             row_unit: match options.node_weight.resolved(&fit.training.scaled) {
                 NodeWeight::Unit(unit) => Some(unit),
@@ -102,7 +105,7 @@ impl NetworkFile {
             (family, _) => family,
         };
         let node_weight = self.row_unit.map_or(NodeWeight::Equal, NodeWeight::Unit);
-        let options = LossOptions { ridge: self.ridge, spare_last: self.spare_last, node_weight };
+        let options = LossOptions { ridge: self.ridge, lasso: self.lasso, spare_last: self.spare_last, node_weight };
         let scaled = self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows));
         let loss = family.build(scaled, &options)?;
         let (mut known, dim) = (w.clone(), w.cols());

@@ -45,23 +45,23 @@ fn at_most(law: &'static str, found: f64, allowed: f64) -> Result<(), Violation>
 }
 
 /// Random vectors for the checks.
-struct Draw(ChaCha8Rng);
+pub(crate) struct Draw(ChaCha8Rng);
 
 impl Draw {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Draw(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    fn normal(&mut self, d: usize, scale: f64) -> Vec<f64> {
+    pub(crate) fn normal(&mut self, d: usize, scale: f64) -> Vec<f64> {
         (0..d).map(|_| scale * self.0.sample::<f64, _>(StandardNormal)).collect()
     }
 
     /// Between `low` and `high`, evenly on a logarithmic scale.
-    fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
         (low.ln() + (high / low).ln() * self.0.random::<f64>()).exp()
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0.random_range(0..n)
     }
 }

@@ -9,6 +9,7 @@ mod family;
 mod huber;
 mod kinked;
 mod kinks;
+mod lasso;
 mod link;
 mod logistic;
 mod mixed;
@@ -34,6 +35,7 @@ pub use family::{Family, LossOptions, LossSpec, NodeWeight};
 pub use huber::Huber;
 pub use kinked::Kinked;
 pub use kinks::{Kink, Kinks};
+pub use lasso::Lasso;
 pub use link::{Link, Prediction};
 pub use logistic::Logistic;
 pub use mixed::Mixed;
@@ -207,6 +209,10 @@ pub trait Loss: Send + Sync {
     }
     /// For losses with kinks: what an interior-point method sees of them.
     fn kinks(&self) -> Option<&dyn Kinks> {
+        None
+    }
+    /// The strength of `|w_j|` in it for every parameter, if there is one: models may have exact zeros.
+    fn lasso(&self) -> Option<&[f64]> {
         None
     }
     /// False for losses with kinks, and where no Hessian is known.

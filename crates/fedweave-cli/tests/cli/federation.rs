@@ -20,6 +20,18 @@ fn processes_over_tls_give_the_bits_of_one_machine() {
 }
 
 #[test]
+fn a_lasso_has_the_same_bits_too() {
+    let s = Sandbox::new();
+    for loss in ["squared --ridge 0.01", "absolute"] {
+        let fit = format!("{FIT} --lasso 0.2 --loss {loss} --rounds 60 --overwrite");
+        assert!([0, 1].contains(&s.run(&format!("fit {fit} --out one")).code));
+        let outcome = s.run(&format!("up {fit} --parts 3 --out many"));
+        assert!([0, 1].contains(&outcome.code), "{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(s.read("many/parameters.csv"), s.read("one/parameters.csv"), "{loss}");
+    }
+}
+
+#[test]
 fn a_common_mean_lives_in_one_part_and_gives_the_bits_of_one_machine() {
     let s = Sandbox::new();
     assert!([0, 1].contains(&s.run(&format!("fit {FIT} --hub 0.3 --rounds 80 --out one")).code));

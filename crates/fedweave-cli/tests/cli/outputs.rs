@@ -177,6 +177,30 @@ fn the_config_of_a_run_runs_it_again() {
     }
 }
 
+/// A strong lasso leaves nothing but intercepts, none of which it touches; the same from the config of the run.
+#[test]
+fn a_strong_lasso_leaves_intercepts_alone() {
+    let sandbox = Sandbox::new();
+    for more in ["", " --penalty squared", " --loss absolute --ridge 0.1", " --standardize --penalty norminf"] {
+        let fit = "fit nodes.csv --edges edges.csv --target y --lambda 0.1 --lasso 1000";
+        sandbox.succeed(&format!("{fit}{more} --out strong --overwrite"));
+        let text = sandbox.read("strong/parameters.csv");
+        let mut rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<String>>());
+        let header = rows.next().unwrap();
+        let mut nodes = 0;
+        for row in rows {
+            for (name, value) in header.iter().zip(&row).skip(1) {
+                let value: f64 = value.parse().unwrap();
+                assert_eq!(value == 0.0, name != "intercept", "{more}: {name} of {} is {value}", row[0]);
+            }
+            nodes += 1;
+        }
+        assert!(nodes > 2, "{text}");
+        sandbox.succeed("fit --config strong/config.toml --out again --overwrite");
+        assert_eq!(sandbox.read("again/parameters.csv"), text, "{more}");
+    }
+}
+
 #[test]
 fn flags_come_before_the_config() {
     let sandbox = Sandbox::new();

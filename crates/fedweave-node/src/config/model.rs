@@ -48,6 +48,9 @@ pub struct ModelSection {
     /// Adds `ridge |w|^2` at nodes with rows, sparing the intercept [default: 0].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ridge: Option<f64>,
+    /// Adds `lasso sum |w_j|` at nodes with rows, sparing the intercept [default: 0].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lasso: Option<f64>,
     /// No intercept.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_intercept: bool,
@@ -114,6 +117,7 @@ impl ModelSection {
         Ok(Parametric {
             options: LossOptions {
                 ridge: at_least_zero("model.ridge", self.ridge.unwrap_or(0.0))?,
+                lasso: at_least_zero("model.lasso", self.lasso.unwrap_or(0.0))?,
                 spare_last: self.intercept(family),
                 node_weight: choice("model.node-weight", self.node_weight.as_deref(), &node_weights)?,
             },
@@ -150,6 +154,7 @@ impl ModelSection {
             ("huber-delta", self.huber_delta.is_some()),
             ("quantile", self.quantile.is_some()),
             ("ridge", self.ridge.is_some()),
+            ("lasso", self.lasso.is_some()),
             ("no-intercept", self.no_intercept),
             ("node-weight", self.node_weight.is_some()),
             ("penalty", self.penalty.is_some()),

@@ -185,6 +185,7 @@ fn coupled(file: &PartFile, coupling: &CouplingSection) -> Checked<Parametric> {
         ("model.lambda", model.lambda.is_some()),
         ("model.penalty", model.penalty.is_some()),
         ("model.ridge", model.ridge.is_some()),
+        ("model.lasso", model.lasso.is_some()),
         ("model.node-weight", model.node_weight.is_some()),
         ("method fedrelax-predictions", file.federation.on_predictions()),
     ];

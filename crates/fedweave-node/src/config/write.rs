@@ -109,6 +109,7 @@ impl ModelSection {
                 _ => None,
             },
             ridge: (options.ridge != 0.0).then_some(options.ridge),
+            lasso: (options.lasso != 0.0).then_some(options.lasso),
             no_intercept: family != Family::Point && !options.spare_last,
             node_weight: (options.node_weight != NodeWeight::Equal).then(|| "rows".into()),
             penalty: (plan.penalty != PenaltyKind::Norm2 && plan.coupling.is_none())

@@ -76,9 +76,16 @@ impl CouplingChoice {
         if choice == CouplingChoice::Learnt {
             let fixed = reader.number("lambda").is_some();
             require!(!fixed, "--lambda does not go with --coupling learnt, which finds it from the rows");
-            for key in
-                ["penalty", "intercept-weight", "lambda-grid", "lambda-rule", "hub", "loss-column", "node-weight"]
-            {
+            for key in [
+                "penalty",
+                "lasso",
+                "intercept-weight",
+                "lambda-grid",
+                "lambda-rule",
+                "hub",
+                "loss-column",
+                "node-weight",
+            ] {
                 require!(!reader.has(key), "--{key} does not go with --coupling learnt, which finds it from the rows");
             }
             let solver = reader.text("solver").unwrap_or("auto");

@@ -122,6 +122,10 @@ impl FitRequest {
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
         let privacy = PrivacyChoice::read(reader)?;
+        require!(
+            privacy.is_none() || model.options.lasso == 0.0,
+            "--lasso does not go with --dp-epsilon: the proof of how far a row moves the models is for --ridge"
+        );
         let graph = GraphChoice::read(reader, &model)?;
         let learnt = coupling == CouplingChoice::Learnt;
         let in_the_way =

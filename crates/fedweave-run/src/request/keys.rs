@@ -202,6 +202,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("huber-delta", Number, "NUMBER", ALL | LEARN, "Threshold of the Huber loss [default: 1]"),
         key("quantile", Number, "NUMBER", ALL | LEARN, "Level of the quantile loss [default: 0.5]"),
         key("ridge", Numbers, "RIDGE", ALL, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
+        key("lasso", Number, "LASSO", COUPLED, "Adds LASSO sum |w_j| at nodes with rows, sparing the intercept: parameters that are not needed become zero [default: 0]"),
         key("no-intercept", Flag, "", ALL | LEARN, "No intercept"),
         key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
         key("tune", Flag, "", FIT | COMPARE, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best; compare: also judges that"),

@@ -49,11 +49,12 @@ impl ModelChoice {
         let family = family(reader.text("loss").unwrap_or("squared"), shape)?;
         let ridge_told = reader.has("ridge");
         let ridges = reader.numbers_from("ridge", 0.0)?.unwrap_or_else(|| ridges.to_vec());
+        let lasso = reader.number_from("lasso", 0.0)?.unwrap_or(0.0);
         let weights = [("equal", NodeWeight::Equal), ("rows", NodeWeight::Rows)];
         let intercept = !reader.flag("no-intercept") && family != Family::Point;
         let node_weight = reader.choice("node-weight", &weights)?;
         Ok(ModelChoice {
-            options: LossOptions { ridge: ridges[0], spare_last: intercept, node_weight },
+            options: LossOptions { ridge: ridges[0], lasso, spare_last: intercept, node_weight },
             loss_column: reader.string("loss-column"),
             penalty: PenaltyChoice::read(reader, matrix)?,
             standardize: reader.flag("standardize"),

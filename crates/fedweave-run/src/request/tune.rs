@@ -62,6 +62,7 @@ impl TuneRequest {
             reader.has(key);
         }
         let model = ModelChoice::read(reader, &[0.0], None)?;
+        require!(!reader.has("lasso"), "--lasso does not go with --tune: a race knows ridges only");
         require!(!reader.has("penalty"), "--penalty does not go with --tune, which tries several");
         TuneRequest::of_model(settings, reader, model)
     }

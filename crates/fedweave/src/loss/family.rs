@@ -6,7 +6,8 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
 use super::{
-    Huber, Link, Logistic, Loss, Mixed, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute, quantile,
+    Huber, Lasso, Link, Logistic, Loss, Mixed, Multinomial, Point, Poisson, Smooth, Squared, SquaredHinge, absolute,
+    quantile,
 };
 
 /// How much the losses of nodes with many and with few rows count.
@@ -26,7 +27,9 @@ pub enum NodeWeight {
 pub struct LossOptions {
     /// Adds `ridge |w|^2` at nodes with rows.
     pub ridge: f64,
-    /// Spares the last feature (the intercept) from the ridge.
+    /// Adds `lasso sum_j |w_j|` at nodes with rows.
+    pub lasso: f64,
+    /// Spares the last feature (the intercept) from both.
     pub spare_last: bool,
     /// How much each node counts.
     pub node_weight: NodeWeight,
@@ -62,6 +65,14 @@ pub enum Family {
     },
     /// `|w - x|^2`.
     Point,
+}
+
+impl LossOptions {
+    /// The strength of the lasso for every feature.
+    pub fn lasso_of_features(&self, features: usize) -> Vec<f64> {
+        let spared = |j: usize| self.spare_last && j + 1 == features;
+        (0..features).map(|j| if spared(j) { 0.0 } else { self.lasso }).collect()
+    }
 }
 
 impl NodeWeight {
@@ -114,6 +125,17 @@ impl Family {
 
     /// Builds the loss of all nodes. Labels 0/1 of the two-class losses become -1/+1.
     pub fn build(self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
+        let features = data.dim();
+        let loss = self.build_smooth_or_kinked(data, options)?;
+        if options.lasso == 0.0 || !loss.has_hessian() {
+            return Ok(loss);
+        }
+        let strength = options.lasso_of_features(features).repeat(loss.dim() / features.max(1));
+        Ok(Box::new(Lasso::new(loss, strength)))
+    }
+
+    /// The loss, still without a lasso if it has a Hessian.
+    fn build_smooth_or_kinked(self, data: Dataset, options: &LossOptions) -> Result<Box<dyn Loss>> {
         Ok(match self {
             Family::Squared => Box::new(Smooth::new(Squared, data, options)?),
             Family::Absolute => Box::new(absolute(data, options)?),

@@ -8,6 +8,8 @@
 //!
 //! solved by a primal-dual interior-point method whose Newton systems are `X' C X + Q`, as small as those of the smooth
 //! losses. `g` lives in sample space, so `L*(X'g) <= g'y` is a rigorous bound for every `g` in the box.
+//!
+//! A lasso is one more row per parameter, its axis with label 0, and slopes -1 and 1.
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -25,6 +27,8 @@ pub struct Kinked {
     rows: LossRows,
     low: f64,
     high: f64,
+    /// Of the lasso for every parameter, or none.
+    strength: Vec<f64>,
 }
 
 const INTERIOR_STEPS_MAX: usize = 60;
@@ -38,12 +42,23 @@ impl Kinked {
         if !(low < 0.0 && high > 0.0) {
             return Err(Error::Parameter { name: "slopes of a kink", value: low, needs: "of opposite signs" });
         }
-        let rows = LossRows::new(data, options)?;
-        Ok(Kinked { rows, low, high })
+        let (mut rows, mut strength) = (LossRows::new(data, options)?, Vec::new());
+        if options.lasso > 0.0 {
+            strength = options.lasso_of_features(rows.data.dim());
+            rows = rows.with_axes(&strength)?;
+        }
+        Ok(Kinked { rows, low, high, strength })
     }
 
-    fn pointwise(&self, s: f64, y: f64) -> f64 {
-        (self.low * (s - y)).max(self.high * (s - y))
+    /// Features, label, share and slopes of every row of a node, axes last.
+    fn rows(&self, node: usize) -> impl Iterator<Item = (&[f64], f64, f64, (f64, f64))> {
+        let own = self.rows.own_rows(node);
+        self.rows.iter(node).enumerate().map(move |(r, (x, y, share))| (x, y, share, self.slopes(r < own)))
+    }
+
+    /// Slopes of a row of the data or of an axis.
+    fn slopes(&self, own: bool) -> (f64, f64) {
+        if own { (self.low, self.high) } else { (-1.0, 1.0) }
     }
 
     /// The gap that slopes `g` (times shares) in the box prove, with the ridge at `z`.
@@ -74,7 +89,8 @@ impl Kinked {
         let m = self.rows.data.rows(node).len();
         let (per_row, work) = work.split_at_mut(5 * m);
         let [g, p, q, c, rhs] = chunks::<5>(per_row, m);
-        let mut state = Interior { loss: self, node, shift, b, g, p, q, c, rhs };
+        let own = self.rows.own_rows(node);
+        let mut state = Interior { loss: self, node, own, shift, b, g, p, q, c, rhs };
         state.start();
         let (dz, work) = work.split_at_mut(z.len());
         let (factor, work) = work.split_at_mut(self.factor_len(node));
@@ -108,6 +124,8 @@ fn chunks<const N: usize>(work: &mut [f64], len: usize) -> [&mut [f64]; N] {
 struct Interior<'a> {
     loss: &'a Kinked,
     node: usize,
+    /// Rows before the axes.
+    own: usize,
     shift: f64,
     b: &'a [f64],
     g: &'a mut [f64],
@@ -120,7 +138,14 @@ struct Interior<'a> {
 impl Interior<'_> {
     fn bounds(&self, r: usize) -> (f64, f64) {
         let share = self.loss.rows.share[self.loss.rows.data.rows(self.node).start + r];
-        (share * self.loss.low, share * self.loss.high)
+        let (low, high) = self.loss.slopes(r < self.own);
+        (share * low, share * high)
+    }
+
+    /// What the products of slacks and multipliers of a row are to be.
+    fn target(&self, r: usize, share: f64, mu: f64) -> f64 {
+        let (low, high) = self.loss.slopes(r < self.own);
+        mu * share * (high - low)
     }
 
     fn start(&mut self) {
@@ -154,7 +179,7 @@ impl Interior<'_> {
                 continue;
             }
             let (below, above) = (self.g[r] - low, high - self.g[r]);
-            let target = mu * share * (self.loss.high - self.loss.low);
+            let target = self.target(r, share, mu);
             self.c[r] = 1.0 / (self.p[r] / below + self.q[r] / above);
             self.rhs[r] = dot(x, z) - y + target / below - target / above;
             axpy(-self.c[r] * self.rhs[r], x, dz);
@@ -191,7 +216,7 @@ impl Interior<'_> {
         if high <= low {
             return (0.0, 0.0, 0.0);
         }
-        let target = mu * share * (self.loss.high - self.loss.low);
+        let target = self.target(r, share, mu);
         let dg = self.c[r] * (self.rhs[r] + dot(x, dz));
         let (below, above) = (self.g[r] - low, high - self.g[r]);
         (dg, (target - self.p[r] * dg) / below - self.p[r], (target + self.q[r] * dg) / above - self.q[r])
@@ -270,12 +295,8 @@ impl Interior<'_> {
 }
 
 impl Kinked {
-    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
-        self.rows.ridge_gradient(w, out);
-        for (x, y, share) in rows {
-            let s = dot(x, w);
-            axpy(share * if s > y { self.high } else { self.low }, x, out);
-        }
+    fn add_gradient(&self, (x, y, share): (&[f64], f64, f64), (low, high): (f64, f64), w: &[f64], out: &mut [f64]) {
+        axpy(share * if dot(x, w) > y { high } else { low }, x, out);
     }
 }
 
@@ -293,7 +314,7 @@ impl Loss for Kinked {
     }
 
     fn row_count(&self, node: usize) -> usize {
-        self.rows.data.rows(node).len()
+        self.rows.own_rows(node)
     }
 
     fn work_len(&self) -> usize {
@@ -313,7 +334,8 @@ impl Loss for Kinked {
         if !self.has_rows(node) {
             return 0.0;
         }
-        let fit: f64 = self.rows.iter(node).map(|(x, y, a)| a * self.pointwise(dot(x, w), y)).sum();
+        let pointwise = |s: f64, y: f64, (low, high): (f64, f64)| (low * (s - y)).max(high * (s - y));
+        let fit: f64 = self.rows(node).map(|(x, y, a, slopes)| a * pointwise(dot(x, w), y, slopes)).sum();
         fit + self.rows.ridge_value(w)
     }
 
@@ -321,14 +343,18 @@ impl Loss for Kinked {
         if !self.has_rows(node) {
             return out.fill(0.0);
         }
-        self.gradient_on(self.rows.iter(node), w, out);
+        self.rows.ridge_gradient(w, out);
+        self.rows(node).for_each(|(x, y, share, slopes)| self.add_gradient((x, y, share), slopes, w, out));
     }
 
     fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
-        match self.has_rows(node) {
-            true => self.gradient_on(self.rows.batch(node, batch), w, out),
-            false => out.fill(0.0),
+        if !self.has_rows(node) {
+            return out.fill(0.0);
         }
+        self.rows.ridge_gradient(w, out);
+        self.rows.batch(node, batch).for_each(|row| self.add_gradient(row, self.slopes(true), w, out));
+        let axes = self.rows.iter(node).skip(self.rows.own_rows(node));
+        axes.for_each(|row| self.add_gradient(row, self.slopes(false), w, out));
     }
 
     fn prox(&self, node: usize, tau: f64, w: &mut [f64], work: &mut [f64]) {
@@ -397,8 +423,13 @@ impl Loss for Kinked {
         Some(self)
     }
 
+    /// Not with axes: their slopes are of another kind.
     fn softening(&self) -> Option<&dyn Softening> {
-        Some(self)
+        (!self.rows.has_axes()).then_some(self)
+    }
+
+    fn lasso(&self) -> Option<&[f64]> {
+        (!self.strength.is_empty()).then_some(&self.strength)
     }
 
     fn kinks(&self) -> Option<&dyn Kinks> {
@@ -412,8 +443,8 @@ impl Kinks for Kinked {
     }
 
     fn kinks<'a>(&'a self, node: usize, out: &mut Vec<Kink<'a>>) {
-        let rows = self.rows.iter(node).filter(|(.., share)| *share > 0.0);
-        out.extend(rows.map(|(x, y, a)| Kink { x, y, low: a * self.low, high: a * self.high }));
+        let rows = self.rows(node).filter(|(_, _, share, _)| *share > 0.0);
+        out.extend(rows.map(|(x, y, a, (low, high))| Kink { x, y, low: a * low, high: a * high }));
     }
 
     fn smooth_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {

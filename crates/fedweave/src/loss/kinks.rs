@@ -37,7 +37,7 @@ impl Kink<'_> {
 
     /// `sum <- sum + c x x'`, lower triangles row after row.
     pub fn add_outer(&self, c: f64, sum: &mut [f64]) {
-        for (i, value) in self.x.iter().enumerate() {
+        for (i, value) in self.x.iter().enumerate().filter(|(_, value)| **value != 0.0) {
             let start = packed_len(i);
             axpy(c * value, &self.x[..=i], &mut sum[start..=start + i]);
         }

@@ -110,6 +110,10 @@ impl Loss for Mixed {
         self.of(node).residual(node, w, flow, out, work);
     }
 
+    fn lasso(&self) -> Option<&[f64]> {
+        self.families.iter().find_map(|f| f.lasso())
+    }
+
     fn second_order(&self) -> Option<&dyn SecondOrder> {
         self.families.iter().all(|f| f.second_order().is_some()).then_some(self)
     }

@@ -1,13 +1,15 @@
 //! Multinomial logistic loss: `log sum_k exp(s_k) - s_y` with a score `s_k = x'w_k` per class. The parameters of a node are
 //! the blocks `w_0, w_1, ...`, one per class, one after another; labels are class numbers `0, 1, ...`.
 
+mod majorised;
+
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot};
 
 use super::newton::{self, Shift};
-use super::{Curvature, Loss, LossOptions, LossRows, SecondOrder};
+use super::{Curvature, Loss, LossOptions, LossRows, Prepared, SecondOrder};
 
 /// Softmax regression with `classes` classes.
 #[derive(Debug, Clone)]
@@ -15,6 +17,9 @@ pub struct Multinomial {
     rows: LossRows,
     classes: usize,
 }
+
+/// So many classes need no memory of their own.
+const FEW_CLASSES: usize = 32;
 
 impl Multinomial {
     /// Checks the class numbers and builds the loss.
@@ -39,30 +44,54 @@ impl Multinomial {
         &w[class * self.features()..(class + 1) * self.features()]
     }
 
-    /// Log of the sum of the exponentials of the scores.
-    fn log_partition(&self, x: &[f64], w: &[f64]) -> f64 {
-        let score = |k| dot(x, self.block(w, k));
-        let top = (0..self.classes).map(score).fold(f64::NEG_INFINITY, f64::max);
-        top + (0..self.classes).map(|k| (score(k) - top).exp()).sum::<f64>().ln()
+    /// `probability <-` those of the classes; returns the loss of the row.
+    fn predict(&self, x: &[f64], y: f64, w: &[f64], probability: &mut [f64]) -> f64 {
+        probability.iter_mut().enumerate().for_each(|(k, p)| *p = dot(x, self.block(w, k)));
+        let score = probability[y as usize];
+        let top = probability.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for p in probability.iter_mut() {
+            *p = (*p - top).exp();
+            sum += *p;
+        }
+        probability.iter_mut().for_each(|p| *p /= sum);
+        top + sum.ln() - score
     }
 
-    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+    /// Calls `f` with space for a number per class.
+    fn with_classes<R>(&self, f: impl FnOnce(&mut [f64]) -> R) -> R {
+        let mut few = [0.0; FEW_CLASSES];
+        match self.classes <= FEW_CLASSES {
+            true => f(&mut few[..self.classes]),
+            false => f(&mut vec![0.0; self.classes]),
+        }
+    }
+
+    /// `out <-` the gradient that these rows suggest; returns their loss.
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) -> f64 {
         let p = self.features();
         for k in 0..self.classes {
             self.rows.ridge_gradient(self.block(w, k), &mut out[k * p..(k + 1) * p]);
         }
-        for (x, y, a) in rows {
-            let top = self.log_partition(x, w);
-            for k in 0..self.classes {
-                let probability = (dot(x, self.block(w, k)) - top).exp();
-                let hit = f64::from(u8::from(k == y as usize));
-                axpy(a * (probability - hit), x, &mut out[k * p..(k + 1) * p]);
+        let mut fit = 0.0;
+        self.with_classes(|probability| {
+            for (x, y, a) in rows {
+                fit += a * self.predict(x, y, w, probability);
+                probability[y as usize] -= 1.0;
+                for (slope, out) in probability.iter().zip(out.chunks_exact_mut(p)) {
+                    axpy(a * slope, x, out);
+                }
             }
-        }
+        });
+        fit
     }
 
     fn damping(&self, node: usize) -> f64 {
         newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * dot(x, x)).sum::<f64>()
+    }
+
+    fn ridge_value(&self, w: &[f64]) -> f64 {
+        (0..self.classes).map(|k| self.rows.ridge_value(self.block(w, k))).sum()
     }
 }
 
@@ -104,9 +133,18 @@ impl Loss for Multinomial {
         if !self.has_rows(node) {
             return 0.0;
         }
-        let pointwise = |x: &[f64], y: f64| self.log_partition(x, w) - dot(x, self.block(w, y as usize));
-        let fit: f64 = self.rows.iter(node).map(|(x, y, a)| a * pointwise(x, y)).sum();
-        fit + (0..self.classes).map(|k| self.rows.ridge_value(self.block(w, k))).sum::<f64>()
+        let fit: f64 = self.with_classes(|probability| {
+            self.rows.iter(node).map(|(x, y, a)| a * self.predict(x, y, w, probability)).sum()
+        });
+        fit + self.ridge_value(w)
+    }
+
+    fn value_and_gradient(&self, node: usize, w: &[f64], out: &mut [f64]) -> f64 {
+        if !self.has_rows(node) {
+            out.fill(0.0);
+            return 0.0;
+        }
+        self.gradient_on(self.rows.iter(node), w, out) + self.ridge_value(w)
     }
 
     fn gradient(&self, node: usize, w: &[f64], out: &mut [f64]) {
@@ -118,7 +156,7 @@ impl Loss for Multinomial {
 
     fn batch_gradient(&self, node: usize, batch: &[u32], w: &[f64], out: &mut [f64]) {
         match self.has_rows(node) {
-            true => self.gradient_on(self.rows.batch(node, batch), w, out),
+            true => _ = self.gradient_on(self.rows.batch(node, batch), w, out),
             false => out.fill(0.0),
         }
     }
@@ -130,6 +168,36 @@ impl Loss for Multinomial {
         let (b, work) = work.split_at_mut(w.len());
         b.iter_mut().zip(w.iter()).for_each(|(b, w)| *b = w / tau);
         newton::minimise(self, node, Shift { shift: 1.0 / tau, damping: 0.0, constant: false }, b, w, work);
+    }
+
+    fn prepare_majorised(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
+        self.majorisers(nodes, tau)
+    }
+
+    fn majorised_rows(
+        &self,
+        start: usize,
+        nodes: &[u32],
+        tau: &[f64],
+        prepared: &Prepared,
+        old: &[f64],
+        rows: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let d = self.dim();
+        let (gradient, work) = work.split_at_mut(d);
+        for (k, (row, old)) in rows.chunks_exact_mut(d).zip(old.chunks_exact(d)).enumerate() {
+            let (place, node) = (start + k, nodes[k] as usize);
+            let factor = &prepared.factors[prepared.offsets[place]..prepared.offsets[place + 1]];
+            if factor.is_empty() {
+                continue;
+            }
+            let shift = 1.0 / tau[place];
+            self.gradient(node, old, gradient);
+            gradient.iter_mut().zip(old).zip(row.iter()).for_each(|((g, o), v)| *g += shift * (o - v));
+            self.solve_majorised(shift, factor, gradient, &mut work[..self.features()]);
+            row.iter_mut().zip(old).zip(gradient.iter()).for_each(|((w, o), g)| *w = o - g);
+        }
     }
 
     fn minimise_tilted(&self, node: usize, v: &[f64], z: &mut [f64], work: &mut [f64]) {
@@ -155,12 +223,9 @@ impl SecondOrder for Multinomial {
         }
         let p = self.features();
         out.fill(0.0);
-        for (x, _, a) in self.rows.iter(node) {
-            let top = self.log_partition(x, w);
+        for (x, y, a) in self.rows.iter(node) {
             let probability = &mut work[..self.classes];
-            for (k, pr) in probability.iter_mut().enumerate() {
-                *pr = (dot(x, self.block(w, k)) - top).exp();
-            }
+            self.predict(x, y, w, probability);
             for i in 0..self.dim() {
                 let (k, start) = (i / p, cholesky::packed_len(i));
                 for l in 0..=k {

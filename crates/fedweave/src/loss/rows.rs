@@ -3,6 +3,7 @@
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::linalg::normal::{self, Normal};
+use crate::matrix::Matrix;
 use crate::problem::STRENGTH_MAX;
 
 use super::{LossOptions, NodeWeight};
@@ -22,6 +23,8 @@ pub struct LossRows {
     /// Twice the ridge, as the Hessian has it.
     pub twice_ridge: Vec<f64>,
     rows_max: usize,
+    /// Rows at the end of every node with rows that are axes, see [`with_axes`](LossRows::with_axes).
+    axes: usize,
 }
 
 impl LossRows {
@@ -29,6 +32,9 @@ impl LossRows {
     pub fn new(data: Dataset, options: &LossOptions) -> Result<Self> {
         if !(options.ridge >= 0.0 && options.ridge <= STRENGTH_MAX) {
             return Err(Error::Parameter { name: "ridge", value: options.ridge, needs: "between 0 and 1e100" });
+        }
+        if !(options.lasso >= 0.0 && options.lasso <= STRENGTH_MAX) {
+            return Err(Error::Parameter { name: "lasso", value: options.lasso, needs: "between 0 and 1e100" });
         }
         check_scale(&data)?;
         let mut ridge = vec![options.ridge; data.dim()];
@@ -39,7 +45,39 @@ impl LossRows {
         }
         let share = shares(&data, options.node_weight);
         let rows_max = (0..data.nodes()).map(|i| data.rows(i).len()).max().unwrap_or(0);
-        Ok(LossRows { twice_ridge: ridge.iter().map(|q| 2.0 * q).collect(), rows_max, data, share, ridge })
+        Ok(LossRows { twice_ridge: ridge.iter().map(|q| 2.0 * q).collect(), rows_max, data, share, ridge, axes: 0 })
+    }
+
+    /// Appends to every node with rows one row for each parameter with a positive strength: its axis, with label 0 and that share.
+    pub fn with_axes(self, strength: &[f64]) -> Result<Self> {
+        let (data, d) = (&self.data, self.data.dim());
+        let axes: Vec<usize> = (0..d).filter(|&j| strength[j] > 0.0).collect();
+        let (mut offsets, mut x, mut y, mut share) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        for node in 0..data.nodes() {
+            x.extend_from_slice(data.features(node));
+            y.extend_from_slice(data.labels(node));
+            share.extend_from_slice(&self.share[data.rows(node)]);
+            for &j in axes.iter().filter(|_| self.has_rows(node)) {
+                x.extend((0..d).map(|k| f64::from(u8::from(k == j))));
+                y.push(0.0);
+                share.push(strength[j]);
+            }
+            offsets.push(y.len());
+        }
+        let data = Dataset::new(offsets, Matrix::from_rows(d, x), y, share.clone())?;
+        let rows_max = (0..data.nodes()).map(|i| data.rows(i).len()).max().unwrap_or(0);
+        Ok(LossRows { data, share, rows_max, axes: axes.len(), ..self })
+    }
+
+    /// Number of rows of `node` without axes.
+    pub fn own_rows(&self, node: usize) -> usize {
+        let rows = self.data.rows(node).len();
+        if self.axes > 0 && self.has_rows(node) { rows - self.axes } else { rows }
+    }
+
+    /// True if there are axes.
+    pub fn has_axes(&self) -> bool {
+        self.axes > 0
     }
 
     /// True if some row of `node` has a positive weight.
@@ -60,7 +98,7 @@ impl LossRows {
     /// Like [`iter`](LossRows::iter), for some rows of the node, with shares scaled up from these rows to all.
     pub fn batch(&self, node: usize, batch: &[u32]) -> impl Iterator<Item = (&[f64], f64, f64)> {
         let rows = self.data.rows(node);
-        let scale = rows.len() as f64 / batch.len() as f64;
+        let scale = self.own_rows(node) as f64 / batch.len() as f64;
         let row = move |&r: &u32| rows.start + r as usize;
         batch.iter().map(row).map(move |r| (self.data.x(r), self.data.y()[r], scale * self.share[r]))
     }

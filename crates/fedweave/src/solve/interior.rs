@@ -23,7 +23,7 @@ use crate::loss::Kinks;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::solve::judge::Judge;
-use crate::solve::{Choice, Settings, Solution, Start, Status, newton};
+use crate::solve::{Choice, Settings, Solution, Start, Status, newton, primal_dual};
 use state::State;
 
 /// Steps at most: hard problems take 30.
@@ -77,11 +77,16 @@ fn resume(
     mut start: Start,
     steps: usize,
 ) -> Solution {
-    if problem.loss().softening().is_none() || steps >= settings.iterations_max {
+    if steps >= settings.iterations_max {
         return judge.solution(Status::Stalled, steps, choice);
     }
     start.w = judge.w().clone();
-    let choice = choice.then("newton", "the interior point came to rest too early");
+    let why = "the interior point came to rest too early";
+    if problem.loss().softening().is_none() {
+        let choice = choice.then("primal-dual", why);
+        return primal_dual::run(problem, settings, start, judge, choice, false, steps);
+    }
+    let choice = choice.then("newton", why);
     let sigma = 0.5 / start.step_ratio;
     newton::run_softened(problem, settings, start, sigma, judge, choice, steps)
 }

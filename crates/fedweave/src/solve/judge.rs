@@ -5,6 +5,7 @@
 
 mod clusters;
 mod correction;
+mod sparse;
 mod tail;
 
 use tail::Tail;
@@ -331,6 +332,7 @@ impl<'a> Judge<'a> {
     pub fn solution(mut self, status: Status, iterations: usize, choice: Choice) -> Solution {
         if matches!(status, Status::Converged | Status::Stalled) {
             self.polish();
+            self.round_to_zero();
         }
         let certified_gap = self.gap();
         if let (false, Some(w), Some(u)) = (self.kkt_of_best, &self.w, &self.u) {

@@ -115,7 +115,8 @@ fn ridge(
     models: impl Fn(&Dataset, LossOptions) -> Result<Matrix> + Sync,
 ) -> Result<LinearFit> {
     let least = smallest_ridge(rows.family);
-    let options = |ridge: f64| LossOptions { ridge, spare_last: rows.intercept, node_weight: NodeWeight::Rows };
+    let options =
+        |ridge: f64| LossOptions { ridge, lasso: 0.0, spare_last: rows.intercept, node_weight: NodeWeight::Rows };
     let trains: Vec<Dataset> = (0..folds.count()).map(|k| rows.data.select(&folds.train(k))).collect();
     let ridges: Vec<f64> = RIDGES.into_iter().filter(|ridge| *ridge >= least).collect();
     let tried = ridges.par_iter().map(|&ridge| {
@@ -196,7 +197,8 @@ impl Given {
     }
 
     fn problem(&self, rows: &Rows, data: Dataset) -> Result<Problem> {
-        let options = LossOptions { ridge: self.ridge, spare_last: rows.intercept, node_weight: self.node_weight };
+        let options =
+            LossOptions { ridge: self.ridge, lasso: 0.0, spare_last: rows.intercept, node_weight: self.node_weight };
         let penalty: Box<dyn Penalty> = match self.penalty {
             GivenPenalty::Norm2 => Box::new(Norm2),
             GivenPenalty::Squared => Box::new(SquaredNorm),

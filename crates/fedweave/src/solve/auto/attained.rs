@@ -76,7 +76,7 @@ fn distinct(mut families: Vec<Family>) -> Vec<Family> {
 
 /// The nodes of `pooled` whose loss decreases for ever.
 fn runaways(family: Family, pooled: Dataset, options: &LossOptions) -> Result<Vec<usize>> {
-    let pooled = match (options.ridge > 0.0, options.spare_last) {
+    let pooled = match (options.ridge > 0.0 || options.lasso > 0.0, options.spare_last) {
         (true, false) => return Ok(Vec::new()),
         // Only the intercept is free to run away.
         (true, true) => pooled.columns(&[pooled.dim() - 1]),
