@@ -67,7 +67,9 @@ def watch_metrics(work, answers, stop):
             address = tomllib.loads(config.read_text())["metrics"]
             for page in ("metrics", "status"):
                 try:
-                    answers.append(urllib.request.urlopen(f"http://{address}/{page}", timeout=1).read())
+                    token = (config.parent / "state/metrics-token").read_text()
+                    wanted = urllib.request.Request(f"http://{address}/{page}", headers={"Authorization": f"Bearer {token}"})
+                    answers.append(urllib.request.urlopen(wanted, timeout=1).read())
                 except OSError:
                     pass
         time.sleep(0.05)

@@ -63,6 +63,7 @@ pub struct Place {
 }
 
 pub fn run(command: &CertsCommand) -> Result<Exit> {
+    fedweave_node::private::shut_out_others();
     match command {
         CertsCommand::Init { place, title } => init(&place.dir, title)?,
         CertsCommand::Issue { place, parts, days } => issue(&place.dir, parts, *days)?,

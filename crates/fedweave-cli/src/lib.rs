@@ -239,6 +239,10 @@ enum Exit {
     Done = 0,
     Unfinished = 1,
     Failure = 2,
+    /// A part reached its end, but not with all its neighbours.
+    Without = 3,
+    /// A part ended because a neighbour had.
+    PeerEnded = 4,
     Interrupted = 130,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use fedweave_node::config::PartSettings;
+use fedweave_node::private::shut_out_others;
 use fedweave_node::process::{
     Begin, Finished, News, ParentWatch, PartSummary, ProcessOptions, ask_to_leave, cautions, run_part,
 };
@@ -20,7 +21,9 @@ Examples:
   fedweave node --config new/node.toml --join         a new part of a federation that is under way
   fedweave node --config east/node.toml --leave       the running part takes leave of its neighbours
 
-See docs/guide/federation.md for a federation on three hosts.";
+See docs/guide/federation.md for a federation on three hosts, docs/guide/operations.md for running it.
+Exit codes: 0 converged, or all rounds done, with all neighbours; 1 diverged; 2 bad input or failure; 3 ended without some
+neighbours, which are named; 4 ended because a neighbour was gone or had ended; 130 stopped, go on with --resume.";
 
 /// One part of a federation
 #[derive(Args)]
@@ -58,6 +61,7 @@ pub struct NodeArgs {
 }
 
 pub fn run(args: &NodeArgs) -> Result<Exit> {
+    shut_out_others();
     let settings = PartSettings::read(&args.config, args.loopback_plaintext)?;
     if args.leave {
         ask_to_leave(&settings)?;
@@ -85,7 +89,7 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
     match run_part(&settings, &options, &stop, &mut |news| tell(name, &news))? {
         Finished::Done(summary) => {
             report(args, &settings, &summary)?;
-            Ok(if summary.is_success(settings.plan.patience.policy) { Exit::Done } else { Exit::Unfinished })
+            Ok(exit(&summary))
         }
         Finished::Stopped { round } => {
             eprintln!("stopped after round {round}; go on with --resume");
@@ -122,6 +126,17 @@ fn tell(name: &str, news: &News<'_>) {
         Note::EdgesDropped { peer, round } => eprintln!("{name}: without {peer} from round {round} on"),
         Note::PeerJoins { peer, round } => eprintln!("{name}: with {peer} from round {round} on"),
         Note::PeerLeft { peer, round } => eprintln!("{name}: neighbour {peer} left after round {round}"),
+        Note::PeerEnded { peer, round } => {
+            eprintln!("{name}: neighbour {peer} has ended before; its rows of round {round} stand");
+        }
+        Note::PeerSilent { peer, round } => {
+            eprintln!("{name}: nothing is heard of {peer}, whose rows of round {round} are waited for");
+        }
+        Note::PeerAhead { peer, round, done } => {
+            eprintln!("{name}: {peer} is in round {round}, we are in {}: one of the two has an old state", done + 1);
+        }
+        Note::Disagreement { peer, what } => eprintln!("{name}: {peer} differs: {what}"),
+        Note::Alone { round } => eprintln!("{name}: no neighbour is left; alone from round {round} on"),
         Note::PeerMisbehaved { peer, what } => eprintln!("{name}: neighbour {peer} misbehaves: {what}"),
         Note::NotFitted { what } => eprintln!("{name}: a model cannot be fitted: {what}"),
         Note::NotCounted { peer, round } => {
@@ -143,7 +158,31 @@ fn report(args: &NodeArgs, settings: &PartSettings, summary: &PartSummary) -> Re
     let PartSummary { part, rounds, seconds, .. } = summary;
     let median = summary.round_seconds_median.map_or(String::new(), |m| format!(", {:.2} ms a round", m * 1e3));
     let (how, result) = (words(summary.reason), settings.state.join("result"));
-    say(&format!("{part}: {how} after {rounds} rounds, {seconds:.2} s{median}\nwritten to {}", result.display()))
+    let without = match summary.missing.is_empty() {
+        true => String::new(),
+        false => format!(", without {}", summary.missing.join(", ")),
+    };
+    say(&format!(
+        "{part}: {how} after {rounds} rounds{without}, {seconds:.2} s{median}\nwritten to {}",
+        result.display()
+    ))?;
+    if !summary.lacking.is_empty() {
+        let who = summary.lacking.join(", ");
+        eprintln!(
+            "{part}: {who} may lack the last rows; if it waits for them, start this part once more with --resume"
+        );
+    }
+    Ok(())
+}
+
+fn exit(summary: &PartSummary) -> Exit {
+    match summary.reason {
+        Reason::PeerFinished | Reason::PeerLost => Exit::PeerEnded,
+        Reason::Diverged => Exit::Unfinished,
+        Reason::Left => Exit::Done,
+        Reason::Converged | Reason::RoundLimit if summary.missing.is_empty() => Exit::Done,
+        Reason::Converged | Reason::RoundLimit => Exit::Without,
+    }
 }
 
 /// Why it ended, in words.

@@ -26,6 +26,10 @@ Examples:
   fedweave simulate --coupling --seeds 200
       the same with a coupling that the parts learn together before their rounds
 
+  fedweave simulate --recovery --seeds 500
+      parts come back with states of long ago or none, edges differ between their ends, certificates are revoked: all
+      end at the optimum of the network that is left
+
   fedweave simulate --liars --seeds 2000
       up to a fifth of the nodes lie: honest models must stay within the bound
 
@@ -55,6 +59,9 @@ pub struct SimulateArgs {
     /// Parts learn the coupling before the primal-dual method
     #[arg(long, conflicts_with_all = ["liars", "predictions"])]
     coupling: bool,
+    /// Parts come back with old states or none, differ from their neighbours, or lose their certificate
+    #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling"])]
+    recovery: bool,
     /// Largest share of frames lost
     #[arg(long, default_value_t = Limits::default().loss)]
     loss: f64,
@@ -74,6 +81,9 @@ pub struct SimulateArgs {
 
 impl SimulateArgs {
     fn subject(&self) -> Subject {
+        if self.recovery {
+            return Subject::Recovery;
+        }
         match (self.liars, self.predictions, self.coupling) {
             (true, ..) => Subject::Liars,
             (_, true, _) => Subject::Predictions,
@@ -116,6 +126,7 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
         return say(&serde_json::to_string_pretty(&json!({
             "passed": passed, "failed": failed, "events": tally.events, "frames": tally.frames, "lost": tally.lost,
             "doubled": tally.doubled, "crashes": tally.crashes, "checkpoints_damaged": tally.damaged,
+            "disks_full": tally.full, "old_states": tally.rollbacks,
             "longest_ms": tally.elapsed_ms, "seconds": seconds,
         }))?);
     }
@@ -125,24 +136,29 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
     if let Some(first) = failures.first() {
         let liars = match args.subject() {
             Subject::Liars => " --liars",
+            Subject::Recovery => " --recovery",
             Subject::Predictions => " --predictions",
             Subject::Coupling => " --coupling",
             Subject::Parameters => "",
         };
         say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;
     }
-    let promise = match args.liars {
-        true => "honest models within the bound",
-        false => "the bits of one machine",
+    let promise = match args.subject() {
+        Subject::Liars => "honest models within the bound",
+        Subject::Recovery => "the optimum of the network that is left",
+        _ => "the bits of one machine",
     };
     say(&format!("{passed} seed(s) ended with {promise}, in {seconds:.1} s"))?;
     say(&format!(
-        "{} frames: {} lost, {} doubled; {} crashes, {} checkpoints damaged; the longest run took {:.1} s of virtual time",
+        "{} frames: {} lost, {} doubled; {} crashes, {} checkpoints damaged, {} disks full, {} old states; the longest run took \
+         {:.1} s of virtual time",
         tally.frames,
         tally.lost,
         tally.doubled,
         tally.crashes,
         tally.damaged,
+        tally.full,
+        tally.rollbacks,
         tally.elapsed_ms as f64 / 1e3
     ))
 }

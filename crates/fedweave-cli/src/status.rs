@@ -1,9 +1,9 @@
 //! `fedweave status`: where running parts stand.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use comfy_table::Table;
-use fedweave_node::config::metrics_addresses;
+use fedweave_node::config::{MetricsAddress, metrics_addresses};
 use fedweave_node::metrics::{NeighbourSnapshot, Snapshot, ask};
 
 use crate::{Exit, say};
@@ -14,6 +14,9 @@ pub struct StatusArgs {
     /// Files of parts (node.toml), folders of `fedweave up --work`, or addresses of metrics
     #[arg(required = true, value_name = "PART")]
     parts: Vec<String>,
+    /// File with the token of a part that is given by its address: metrics-token in its state folder
+    #[arg(long, value_name = "FILE")]
+    token: Option<std::path::PathBuf>,
     /// Print one JSON list instead of a table
     #[arg(long)]
     json: bool,
@@ -24,7 +27,15 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
     for part in &args.parts {
         addresses.extend(metrics_addresses(part)?);
     }
-    let answers: Vec<_> = addresses.iter().map(|(name, address)| (name, address, ask(*address))).collect();
+    let given = match &args.token {
+        Some(path) => Some(std::fs::read_to_string(path).with_context(|| format!("--token {}", path.display()))?),
+        None => None,
+    };
+    let answer = |part: &MetricsAddress| {
+        let token = part.token.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).or_else(|| given.clone());
+        ask(part.address, &token.unwrap_or_default())
+    };
+    let answers: Vec<_> = addresses.iter().map(|part| (&part.name, part.address, answer(part))).collect();
     let silent = answers.iter().filter(|(.., answer)| answer.is_err()).count();
     if args.json {
         let known: Vec<&Snapshot> = answers.iter().filter_map(|(.., answer)| answer.as_ref().ok()).collect();

@@ -11,6 +11,7 @@ use fedweave_io::load;
 use fedweave_node::Network;
 use fedweave_node::launch::{LaunchError, LaunchOptions, Prepared, Processes, collect, collect_models, prepare};
 use fedweave_node::metrics::Snapshot;
+use fedweave_node::private::shut_out_others;
 use fedweave_run::request::up::LaunchChoice;
 use fedweave_run::request::{Output, RelaxRequest, Settings, UpRequest};
 use fedweave_run::up::{FederatedFit, FederatedModels, launch_options};
@@ -33,6 +34,7 @@ Examples:
       the files for three hosts: copy a folder to each and run `fedweave node` there";
 
 pub fn run(settings: &Settings) -> Result<Exit> {
+    shut_out_others();
     if RelaxRequest::is_meant(settings) {
         return run_models(settings);
     }

@@ -18,5 +18,5 @@ pub use model::ModelSection;
 pub use privacy::PrivacySection;
 pub use read::PartSettings;
 pub(crate) use rows::plain_encoding;
-pub use status::{StatusError, metrics_addresses};
+pub use status::{MetricsAddress, StatusError, metrics_addresses};
 pub use write::{ModelPlacement, Placement};

@@ -11,7 +11,7 @@ use fedweave::{Dataset, Graph, Matrix, Problem};
 use crate::error::{Error, Result};
 use crate::hash::{Fnv, with_digest};
 use crate::network::Network;
-use crate::plan::{MethodSpec, Plan, PlanEdge};
+use crate::plan::{MethodSpec, PeerId, Plan, PlanEdge};
 use crate::wire::NUMBERS_MAX;
 
 /// Parts learn the coupling of their models. Weights of edges are those of the graph; `lambda` and the penalty are learnt.
@@ -23,6 +23,8 @@ pub struct CouplingPlan {
     pub members: Vec<String>,
     /// What was learnt.
     pub learnt: Option<Arc<SharedCoupling>>,
+    /// Once it is learnt: digests of the edges to each peer, with the weights that they had before.
+    pub links: Vec<u64>,
 }
 
 impl Plan {
@@ -39,7 +41,9 @@ impl Plan {
     /// The plan of the rounds that follow: rows on the common scale, losses in which every row counts the same, edges that
     /// weigh `rho A_e` and `1 - rho` to the common mean, the quadratic penalty. Frames tell what was learnt apart.
     pub fn with_coupling(mut self, learnt: Arc<SharedCoupling>) -> Result<Self> {
+        let links = (0..self.peers.len()).map(|k| self.link_mask(PeerId(k as u32))).collect();
         let Some(coupling) = &mut self.coupling else { return Ok(self) };
+        coupling.links = links;
         // As in `Graph::with_hub`, digit by digit.
         let share = 1.0 - learnt.coupling.rho;
         for edge in &mut self.edges {

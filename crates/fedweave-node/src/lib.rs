@@ -27,6 +27,7 @@ pub mod models;
 pub mod network;
 pub mod part;
 pub mod plan;
+pub mod private;
 pub mod process;
 mod protect;
 pub mod run;

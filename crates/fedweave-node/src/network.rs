@@ -83,7 +83,7 @@ impl Network {
         if self.hub == Some(Hub::Learnt) {
             let members: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
             let hub = self.names.last().cloned().unwrap_or_default();
-            let coupling = CouplingPlan { hub, members, learnt: None };
+            let coupling = CouplingPlan { hub, members, learnt: None, links: Vec::new() };
             plans.iter_mut().for_each(|plan| plan.coupling = Some(coupling.clone()));
         }
         let federation = plans.first().map_or(0, |plan| plan.agreement(NO_AUTHORITY, &self.features()));

@@ -5,6 +5,7 @@
 //! when theirs are there the edges update. See `docs/protocol.md`.
 
 mod boundary;
+mod claims;
 mod event;
 mod in_step;
 mod join;
@@ -17,6 +18,7 @@ mod rounds;
 mod send;
 mod silence;
 mod state;
+mod terms;
 mod welcome;
 
 use fedweave::Matrix;
@@ -24,7 +26,7 @@ use fedweave::model::Fitted;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, kernel, memory_len};
-use crate::plan::Plan;
+use crate::plan::{PeerId, Plan};
 use crate::subproblem::Subproblem;
 use crate::wire::chunks_of;
 use boundary::Boundary;
@@ -33,14 +35,13 @@ pub use event::{Effect, Event};
 pub use in_step::InStep;
 use join::Joining;
 use learning::Learning;
-#[cfg(test)]
 pub(crate) use mutant::Mutant;
 pub use note::{Note, Outcome, PeerStatus, Reason, State, Status};
 use peer::Peer;
 use receive::Refusal;
 use silence::LIES_BORNE;
 pub use state::fingerprint;
-use state::{Saved, Sizes};
+use state::{Saved, Sizes, rows_digest};
 
 /// One part of a federation.
 pub struct Part {
@@ -67,6 +68,12 @@ pub struct Part {
     dim: usize,
     /// Rows on their way out.
     numbers: Vec<f64>,
+    /// The round after which it last began, came back, or was held up: from some rounds later on it knows that it is in step.
+    in_step_from: u64,
+    /// When the round in flight began.
+    round_since: u64,
+    /// A digest of the rows of data.
+    rows: u64,
     #[cfg(test)]
     mutant: Option<Mutant>,
     #[cfg(test)]
@@ -102,7 +109,10 @@ impl Part {
         part.boundary.sent = saved.sent;
         part.rebuild(saved.w, &saved.u, saved.memory)?;
         let done = part.done;
-        part.peers.iter_mut().for_each(|p| p.acked = done);
+        part.in_step_from = done;
+        // Who is started again after its end is so because somebody may lack its last rows: nobody is believed to have them.
+        let trusts = part.reason.is_none() || part.is(Mutant::ForgetsWhoLacksRows);
+        part.peers.iter_mut().for_each(|p| p.acked = if trusts { done } else { 0 });
         if part.reason.is_some() {
             part.state = State::Finished;
         }
@@ -113,7 +123,7 @@ impl Part {
         let dim = kernel.models().cols();
         let mut peers: Vec<Peer> = plan.peers.iter().map(|name| Peer::new(name.clone())).collect();
         peers.iter_mut().zip(&subproblem.receives).for_each(|(peer, rows)| peer.clear(rows.len() * dim));
-        Part {
+        let mut part = Part {
             boundary: Boundary::new(&plan),
             plan,
             subproblem,
@@ -132,10 +142,25 @@ impl Part {
             more: false,
             dim,
             numbers: Vec::new(),
+            in_step_from: 0,
+            round_since: 0,
+            rows: 0,
             #[cfg(test)]
             mutant: None,
             #[cfg(test)]
             arrivals: 0,
+        };
+        part.note_plan();
+        part
+    }
+
+    /// What follows from the plan and is needed often.
+    fn note_plan(&mut self) {
+        self.rows = rows_digest(&self.plan);
+        for k in 0..self.peers.len() {
+            let id = PeerId(k as u32);
+            self.peers[k].mask = self.plan.link_mask(id);
+            self.peers[k].weight = self.plan.edges.iter().filter(|e| e.peer == Some(id)).map(|e| e.weight).sum();
         }
     }
 
@@ -168,15 +193,19 @@ impl Part {
 
     /// Where the part stands.
     pub fn status(&self) -> Status {
-        let peers = self.peers.iter().map(|p| PeerStatus {
+        let peers = self.peers.iter().enumerate().map(|(k, p)| PeerStatus {
             name: p.name.clone(),
             up: p.up,
-            counted: p.counts(self.done + 1),
+            counted: p.counts(if self.reason.is_some() { self.done } else { self.done + 1 }) && p.still.is_none(),
             round: p.round,
             bytes_in: p.bytes_in,
             bytes_out: p.bytes_out,
             resent: p.resent,
             refused: p.refused,
+            stands: p.still.is_some(),
+            lacks: self.lacks(p),
+            in_step: p.is_in_step(self.done + 1),
+            awaited: self.state == State::Waiting && p.counts(self.done + 1) && !self.has_rows(k, self.done + 1),
         });
         Status {
             round: self.done,
@@ -224,12 +253,22 @@ impl Part {
 
     fn sizes(&self) -> Sizes {
         let flows = if self.plan.method.is_on_predictions() { 0 } else { self.plan.edges.len() };
-        Sizes { dim: self.dim, boundary: self.boundary.nodes.len(), flows, memory: memory_len(&self.plan) }
+        Sizes {
+            dim: self.dim,
+            boundary: self.boundary.nodes.len(),
+            flows,
+            memory: memory_len(&self.plan),
+            rows: self.rows,
+        }
     }
 
     /// Every neighbour has all the rows that it needs.
     fn is_settled(&self) -> bool {
-        self.state == State::Finished
-            && self.peers.iter().all(|p| !p.counts(self.done) || p.acked >= self.done || p.finished.is_some())
+        self.state == State::Finished && !self.peers.iter().any(|p| self.lacks(p))
+    }
+
+    /// After the end: a neighbour has not said that it has the last rows.
+    fn lacks(&self, p: &Peer) -> bool {
+        self.state == State::Finished && p.counts(self.done) && p.acked < self.done && p.finished.is_none()
     }
 }

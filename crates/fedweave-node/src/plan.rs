@@ -88,6 +88,40 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The name that the federation has in frames to and from a neighbour: of what all parts share, and of the edges between
+    /// the two as this part knows them. Who knows other edges, or gives them other weights, is refused.
+    pub fn link_name(&self, peer: PeerId) -> u64 {
+        self.federation ^ self.link_mask(peer)
+    }
+
+    pub(crate) fn link_mask(&self, peer: PeerId) -> u64 {
+        if let Some(mask) = self.coupling.as_ref().and_then(|coupling| coupling.links.get(peer.0 as usize)) {
+            return *mask;
+        }
+        let hash = self
+            .shared_edges(peer)
+            .iter()
+            .fold(Fnv::new(), |hash, (a, b, weight)| hash.text(a).text(b).word(weight.to_bits()));
+        // The lower half is that of the digest.
+        hash.finish() << 32
+    }
+
+    /// The edges to a neighbour in an order that both ends know: smaller name, larger name, weight.
+    pub(crate) fn shared_edges(&self, peer: PeerId) -> Vec<(&str, &str, f64)> {
+        let ours = self.edges.iter().filter(|e| e.peer == Some(peer) && self.takes_part(e));
+        let ends = |e: &PlanEdge| e.node < e.neighbour;
+        let mut edges: Vec<(&str, &str, f64)> = ours
+            .map(|e| match ends(e) {
+                true => (e.node.as_str(), e.neighbour.as_str(), e.weight),
+                false => (e.neighbour.as_str(), e.node.as_str(), e.weight),
+            })
+            .collect();
+        edges.sort_by(|x, y| (x.0, x.1).cmp(&(y.0, y.1)));
+        edges
+    }
+}
+
 /// Names of features that nobody named: `x1`, `x2`, ..., and `intercept` for the last one if it is one.
 pub fn numbered_features(dim: usize, intercept: bool) -> Vec<String> {
     let columns = dim - usize::from(intercept && dim > 0);

@@ -21,8 +21,9 @@ use crate::error::Error;
 use crate::event_log::{EventLog, LogError};
 use crate::ledger::LedgerError;
 use crate::metrics::{self, Shared, Snapshot};
-use crate::part::{Note, Part, Reason};
-use crate::plan::{DeadPolicy, Plan};
+use crate::part::{Note, Part};
+use crate::plan::Plan;
+use crate::private;
 use crate::protect::protect;
 use crate::run::{self, End, LocalEvent, RunError, Surroundings, Wish, now_ms};
 use crate::transport::{self, Link, TlsTransport, Transport, TransportError};
@@ -102,6 +103,9 @@ pub enum ProcessError {
     /// The operating system refuses.
     #[error("{place}: {error}")]
     System { place: String, error: std::io::Error },
+    /// The limit on open files is too low.
+    #[error("{0}")]
+    OpenFiles(String),
     /// The privacy of the rows is spent, or its ledger lost.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -122,6 +126,11 @@ pub enum ProcessError {
     Result(#[from] fedweave_io::IoError),
 }
 
+/// Files that a part needs open at once: its own, a connection with each neighbour, and some at the door.
+fn files_needed(neighbours: usize) -> u64 {
+    64 + 3 * neighbours as u64
+}
+
 /// For `map_err`: what the operating system said about a file.
 fn at(path: &Path) -> impl FnOnce(std::io::Error) -> ProcessError {
     let place = path.display().to_string();
@@ -136,7 +145,8 @@ pub fn run_part(
     tell: &mut dyn FnMut(News<'_>),
 ) -> Result<Finished, ProcessError> {
     let state = &settings.state;
-    fs::create_dir_all(state).map_err(at(state))?;
+    private::open_files(files_needed(settings.neighbours.len())).map_err(ProcessError::OpenFiles)?;
+    private::folder(state).map_err(at(state))?;
     let _lock = lock(state)?;
     let _ = fs::remove_file(state.join(LEAVE));
     let mut store = FileStore::new(&state.join("checkpoint"), options.fsync)?;
@@ -144,10 +154,16 @@ pub fn run_part(
     let mut part = part(plan, &settings.state, options.begin, store.load()?, tell)?;
     let mut log = EventLog::open(&state.join("events.jsonl"), now_ms())?;
     begin_log(settings, options, &mut log, tell)?;
-    let shared: Shared = Arc::new(Mutex::new(Snapshot { name: settings.plan.name.clone(), ..Snapshot::default() }));
+    let certificate_expires = match &settings.link {
+        Link::Tls(credentials) => Some(credentials.until.unix_timestamp()),
+        Link::LoopbackPlaintext { .. } => None,
+    };
+    let snapshot = Snapshot { name: settings.plan.name.clone(), certificate_expires, ..Snapshot::default() };
+    let shared: Shared = Arc::new(Mutex::new(snapshot));
     if let Some(address) = settings.metrics {
         let refused = |error| ProcessError::System { place: format!("metrics = \"{address}\""), error };
-        metrics::serve(address, shared.clone()).map_err(refused)?;
+        let token = metrics::token(state).map_err(at(&state.join(metrics::TOKEN)))?;
+        metrics::serve(address, shared.clone(), token).map_err(refused)?;
     }
     let mut transport = open_transport(settings)?;
     let mut recorder = options.record_frames.as_deref().map(recorder).transpose()?;
@@ -266,16 +282,4 @@ fn recorder(path: &Path) -> Result<impl FnMut(usize, &[u8]) + use<>, ProcessErro
         // A record that cannot be written must not stop the part.
         let _ = file.write_all(&record);
     })
-}
-
-impl PartSummary {
-    /// True if the part reached what it was to reach, or left as it was asked to. `policy` is its patience with the dead.
-    pub fn is_success(&self, policy: DeadPolicy) -> bool {
-        match self.reason {
-            // Somebody is dead somewhere, and all stop.
-            Reason::PeerFinished => policy != DeadPolicy::Stop,
-            Reason::Converged | Reason::RoundLimit | Reason::Left => true,
-            Reason::PeerLost | Reason::Diverged => false,
-        }
-    }
 }

@@ -15,7 +15,7 @@ use crate::metrics::{NeighbourSnapshot, Snapshot};
 use crate::part::{Effect, Event, Note, Outcome, Part};
 use crate::plan::PeerId;
 use crate::transport::{Arrival, Refusal};
-use events::Repeats;
+use events::{Repeats, Thrift};
 
 /// Time between ticks of the state machine.
 const TICK: Duration = Duration::from_millis(20);
@@ -44,6 +44,7 @@ struct Driver<'p, 'a> {
     snapshot: Snapshot,
     pace: Pace,
     repeats: Repeats,
+    thrift: Thrift,
     effects: Vec<Effect>,
     outcome: Option<Outcome>,
     leaving: bool,
@@ -65,6 +66,7 @@ impl<'p, 'a> Driver<'p, 'a> {
             snapshot,
             pace: Pace::default(),
             repeats: Repeats::default(),
+            thrift: Thrift::default(),
             effects: Vec::new(),
             outcome: None,
             leaving: false,
@@ -142,6 +144,9 @@ impl<'p, 'a> Driver<'p, 'a> {
 
     fn refused(&mut self, refusal: Refusal) -> Result<(), RunError> {
         self.snapshot.refused += 1;
+        let why =
+            serde_json::to_value(refusal.reason).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default();
+        *self.snapshot.refusals.entry(why).or_default() += 1;
         match self.repeats.is_news(&format!("{refusal:?}")) {
             true => {
                 let Refusal { name, reason, address } = refusal;
@@ -195,6 +200,16 @@ impl<'p, 'a> Driver<'p, 'a> {
             }
             self.residual_noted = Some(Instant::now());
         }
+        let now = Instant::now();
+        let told = serde_json::to_value(note).unwrap_or_default();
+        if let Some(peer) = told["peer"].as_str() {
+            let what = format!("{} of {peer}", told["event"].as_str().unwrap_or_default());
+            match self.thrift.admits(&what, now) {
+                None => return Ok(()),
+                Some(0) => {}
+                Some(times) => self.log(&LocalEvent::Suppressed { what, times })?,
+            }
+        }
         (self.around.tell)(note);
         Ok(self.around.log.write(now_ms(), note)?)
     }
@@ -220,6 +235,11 @@ impl<'p, 'a> Driver<'p, 'a> {
         self.snapshot.residual = status.residual.filter(|r| r.is_finite());
         self.snapshot.state =
             serde_json::to_value(status.state).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default();
+        self.snapshot.awaited = status.peers.iter().filter(|p| p.awaited).map(|p| p.name.clone()).collect();
+        for (neighbour, peer) in self.snapshot.neighbours.iter_mut().zip(&status.peers) {
+            (neighbour.refused, neighbour.counted, neighbour.lacks) = (peer.refused, peer.counted, peer.lacks);
+        }
+        self.snapshot.round_age_seconds = self.pace.age(Instant::now()).unwrap_or(0.0);
         self.snapshot.seconds = self.started.elapsed().as_secs_f64();
         self.snapshot.round_seconds = self.pace.median_and_max();
         if let Ok(mut shared) = self.around.shared.lock() {

@@ -12,6 +12,7 @@ mod incidents;
 mod invariants;
 mod liars;
 mod predictions;
+mod recovery;
 mod scene;
 mod seat;
 mod store;
@@ -22,6 +23,7 @@ use std::fmt;
 pub use batch::{Batch, BatchOutcome, Subject};
 pub use faults::{Faults, Limits};
 pub use liars::{Liars, Lie, scene_with_liars};
+pub use recovery::simulate_recovery;
 pub use scene::Scene;
 pub use store::FaultyStore;
 pub use world::{simulate, simulate_liars};
@@ -41,6 +43,10 @@ pub struct Tally {
     pub crashes: u64,
     /// Checkpoints torn, lost or damaged.
     pub damaged: u64,
+    /// Times that a disk was full.
+    pub full: u64,
+    /// Old states, or none, that parts came back with.
+    pub rollbacks: u64,
     /// Virtual time until all parts were done, in milliseconds.
     pub elapsed_ms: u64,
 }

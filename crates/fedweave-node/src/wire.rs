@@ -13,7 +13,7 @@
 use thiserror::Error;
 
 /// Version of this format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Most numbers in one frame; frames stay below 64 kB.
 pub const NUMBERS_MAX: usize = 8_000;
 /// Longest frame, in bytes.
@@ -46,9 +46,11 @@ pub enum Kind {
     Total = 9,
     /// What was learnt, for somebody who is still learning.
     Coupling = 10,
+    /// What the sender believes that the two have in common, for somebody who differs.
+    Terms = 11,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Rows,
     Kind::Ack,
     Kind::Finished,
@@ -59,6 +61,7 @@ const KINDS: [Kind; 10] = [
     Kind::Sums,
     Kind::Total,
     Kind::Coupling,
+    Kind::Terms,
 ];
 
 /// True for a frame of rows, false for one that steers the run; looks at the kind alone.

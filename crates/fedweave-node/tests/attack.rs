@@ -36,7 +36,7 @@ fn victim(x: &[f64], y: &[f64]) -> Plan {
 
 /// Plays `b` against `a` for `d + 1` rounds and solves for `X'X / m` and `X'y / m`.
 fn attack(plan: Plan) -> (Matrix, Vec<f64>) {
-    let federation = plan.federation;
+    let federation = plan.link_name(PeerId(0));
     let mut part = Part::new(plan).unwrap();
     let (mut w, mut u) = (vec![0.0; D], vec![0.0; D]);
     let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -407,3 +407,27 @@ fn a_copied_certificate_is_an_alarm_at_both_ends() {
     assert!(warned(&at_north) && warned(&at_thief));
     assert!(nothing_came_in(&at_thief), "the thief reads nothing");
 }
+
+/// A newer program says a newer version, and both speak ours; a version that nobody speaks any more is refused at the first word.
+#[test]
+fn two_versions_of_a_link_agree_on_the_older_one_or_part() {
+    for (version, understood) in [(2u8, true), (3, true), (200, true), (1, false)] {
+        let port = free_port();
+        let link = Link::LoopbackPlaintext { name: "east".into() };
+        let neighbours = [Neighbour { name: "north".into(), endpoint: None }];
+        let mut east = TlsTransport::open(link, &format!("127.0.0.1:{port}"), &neighbours).unwrap();
+        let mut north = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let identity = Link::LoopbackPlaintext { name: "north".into() }.identity().to_string();
+        let body = [&[version][..], &[7; 8], identity.as_bytes()].concat();
+        let hello = [&[1u8][..], &(body.len() as u32).to_le_bytes(), &body].concat();
+        north.write_all(&hello).unwrap();
+        north.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut answer = [0; 6];
+        north.read_exact(&mut answer).unwrap();
+        // A hello with our own version, or a bye that says "version".
+        assert_eq!((answer[0], answer[5]), if understood { (1, 2) } else { (4, 4) }, "version {version}");
+        let seen = listen(&mut east, &mut [], Duration::from_millis(300));
+        assert_eq!(seen.contains(&Arrival::Up(0)), understood, "version {version}: {:?}", brief(&seen));
+        assert_eq!(refused(&seen, "north", Reason::Version), !understood, "version {version}: {:?}", brief(&seen));
+    }
+}

@@ -6,6 +6,7 @@ mod explain;
 mod extremes;
 mod federation;
 mod federation_models;
+mod federation_private;
 mod first_steps;
 mod golden;
 mod graph_learn;

@@ -58,12 +58,13 @@ impl Federation {
         self.parts.clone()
     }
 
+    fn is_neighbour(&self, k: usize) -> bool {
+        self.s.read(&format!("work/part-000{k}/node.toml")).contains(&format!("neighbour = \"{}\"", self.node))
+    }
+
     /// A part next to the victim.
     fn neighbour(&self) -> usize {
-        let names_it = |k: &usize| {
-            self.s.read(&format!("work/part-000{k}/node.toml")).contains(&format!("neighbour = \"{}\"", self.node))
-        };
-        self.others().into_iter().find(names_it).expect("it has neighbours")
+        self.others().into_iter().find(|k| self.is_neighbour(*k)).expect("it has neighbours")
     }
 
     fn start_all(&mut self) {
@@ -139,11 +140,15 @@ impl Federation {
     }
 
     /// All of these end well, at the tolerance.
+    /// The exit code tells whether a neighbour is missing.
     fn all_converge(&mut self, parts: &[usize]) {
+        let all = parts.len() == self.parts.len();
         for &k in parts {
             let outcome = self.finish(k);
-            assert_eq!(outcome.code, 0, "part {k}: {}{}", outcome.stdout, outcome.stderr);
+            let missing = outcome.stdout.contains(&format!(", without part-000{}", self.victim));
+            assert_eq!(outcome.code, if missing { 3 } else { 0 }, "part {k}: {}{}", outcome.stdout, outcome.stderr);
             assert!(outcome.stdout.contains("converged"), "part {k}: {}{}", outcome.stdout, outcome.stderr);
+            assert_eq!(missing, !all && self.is_neighbour(k), "part {k}: {}", outcome.stdout);
         }
     }
 }
@@ -179,7 +184,7 @@ fn with_stop_all_end_and_say_why() {
     let mut named = 0;
     for k in f.others() {
         let outcome = f.finish(k);
-        assert_eq!(outcome.code, 1, "part {k}: {}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(outcome.code, 4, "part {k}: {}{}", outcome.stdout, outcome.stderr);
         assert!(outcome.stdout.contains("because a neighbour"), "{}", outcome.stdout);
         named += usize::from(outcome.stderr.contains(&format!("neighbour part-000{} is dead", f.victim)));
     }

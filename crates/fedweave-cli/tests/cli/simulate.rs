@@ -13,6 +13,8 @@ fn seeds_end_with_the_bits_of_one_machine() {
     let text = sandbox.succeed("simulate --liars --seed 1 --json");
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(value["passed"] == 1 && value["failed"].as_array().unwrap().is_empty(), "{text}");
+    let text = sandbox.succeed("simulate --recovery --seed 2");
+    assert!(text.contains("1 seed(s) ended with the optimum of the network that is left"), "{text}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl CouplingSection {
     }
 
     fn plan(&self) -> CouplingPlan {
-        CouplingPlan { hub: self.hub.clone(), members: self.members.clone(), learnt: None }
+        CouplingPlan { hub: self.hub.clone(), members: self.members.clone(), learnt: None, links: Vec::new() }
     }
 }
 

@@ -37,10 +37,21 @@ pub enum StatusError {
     },
 }
 
-/// Names and addresses of metrics behind a word: an address, the file of a part, or a folder with parts.
-pub fn metrics_addresses(part: &str) -> Result<Vec<(String, SocketAddr)>, StatusError> {
+/// Where a part can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsAddress {
+    /// Its name.
+    pub name: String,
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// The file with its token, if that is known.
+    pub token: Option<PathBuf>,
+}
+
+/// The metrics behind a word: an address, the file of a part, or a folder with parts.
+pub fn metrics_addresses(part: &str) -> Result<Vec<MetricsAddress>, StatusError> {
     if let Ok(address) = part.parse() {
-        return Ok(vec![(part.into(), address)]);
+        return Ok(vec![MetricsAddress { name: part.into(), address, token: None }]);
     }
     let path = Path::new(part);
     if !path.is_dir() {
@@ -57,9 +68,11 @@ pub fn metrics_addresses(part: &str) -> Result<Vec<(String, SocketAddr)>, Status
     files.iter().map(|file| address_in(file)).collect()
 }
 
-fn address_in(path: &Path) -> Result<(String, SocketAddr), StatusError> {
+fn address_in(path: &Path) -> Result<MetricsAddress, StatusError> {
     let file = PartFile::read(path)?;
     let address =
         file.metrics_address().map_err(|fault| StatusError::Address { path: path.into(), fault: Box::new(fault) })?;
-    Ok((file.name, address.ok_or_else(|| StatusError::NoMetrics(path.into()))?))
+    let address = address.ok_or_else(|| StatusError::NoMetrics(path.into()))?;
+    let token = path.parent().unwrap_or(Path::new(".")).join(&file.state).join(crate::metrics::TOKEN);
+    Ok(MetricsAddress { name: file.name, address, token: Some(token) })
 }

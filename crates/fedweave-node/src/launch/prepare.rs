@@ -1,6 +1,8 @@
 //! A federation on disk: how the network is cut, where parts listen, their certificates and files.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fedweave::loss::LossSpec;
 use fedweave::model::relax::seed_of;
@@ -13,6 +15,7 @@ use crate::certs::{Authority, Validity};
 use crate::config::PrivacySection;
 use crate::network::Network;
 use crate::plan::Plan;
+use crate::private;
 
 /// More processes are a mistake.
 pub const PARTS_MAX: usize = 1000;
@@ -64,6 +67,8 @@ pub struct Prepared {
     pub(super) record_frames: bool,
     work: PathBuf,
     temporary: Option<TempDir>,
+    /// Says to others that the folder is in use.
+    _lock: Option<File>,
 }
 
 impl Prepared {
@@ -87,7 +92,7 @@ pub fn prepare(network: &Network, options: &LaunchOptions) -> Result<Prepared, L
     let parts = cut.part.iter().max().map_or(1, |last| last + 1);
     let plans = network.plans(&cut.part, parts)?;
     let seats = seats(options, plans.len())?;
-    let (work, temporary) = folder(options.work.as_deref())?;
+    let (work, temporary, lock) = folder(options.work.as_deref())?;
     if !options.loopback_plaintext {
         let mut authority = Authority::init(&work.join("certs"), "fedweave up")?;
         for (plan, seat) in plans.iter().zip(&seats) {
@@ -107,6 +112,7 @@ pub fn prepare(network: &Network, options: &LaunchOptions) -> Result<Prepared, L
         record_frames: options.record_frames,
         work,
         temporary,
+        _lock: lock,
     })
 }
 
@@ -132,7 +138,8 @@ fn check_network(network: &Network, seed: u64) -> Result<(), LaunchError> {
     }
 }
 
-fn folder(work: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), LaunchError> {
+/// The folder of a federation: a new one for its owner alone, kept if it was named.
+fn folder(work: Option<&Path>) -> Result<(PathBuf, Option<TempDir>, Option<File>), LaunchError> {
     let at = |path: &Path| {
         let path = path.to_path_buf();
         move |error| LaunchError::File { path, error }
@@ -141,12 +148,65 @@ fn folder(work: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), LaunchError
         if work.exists() {
             return Err(LaunchError::WorkExists { path: work.into() });
         }
-        std::fs::create_dir_all(work).map_err(at(work))?;
-        return Ok((work.canonicalize().map_err(at(work))?, None));
+        private::folder(work).map_err(at(work))?;
+        return Ok((work.canonicalize().map_err(at(work))?, None, None));
     }
+    remove_abandoned(&std::env::temp_dir());
     // Open to nobody else: keys are in it.
-    let temporary = tempfile::Builder::new().prefix("fedweave-up-").tempdir();
+    let temporary = tempfile::Builder::new().prefix(PREFIX).tempdir();
     let temporary = temporary.map_err(at(Path::new("a temporary folder")))?;
+    let lock = private::create(&temporary.path().join(LOCK)).map_err(at(temporary.path()))?;
+    lock.try_lock().map_err(|_| LaunchError::WorkExists { path: temporary.path().into() })?;
     let work = temporary.path().canonicalize().map_err(at(temporary.path()))?;
-    Ok((work, Some(temporary)))
+    Ok((work, Some(temporary), Some(lock)))
+}
+
+const PREFIX: &str = "fedweave-up-";
+const LOCK: &str = "in-use";
+/// A folder without a lock is as old as this before it counts as abandoned: it may just have been made.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// Folders of processes that were killed: they hold rows and keys.
+fn remove_abandoned(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) || !entry.file_type().is_ok_and(|t| t.is_dir()) {
+            continue;
+        }
+        let abandoned = match File::options().write(true).open(path.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+                age.is_some_and(|age| age > YOUNG)
+            }
+            // Of somebody else.
+            Err(_) => false,
+        };
+        if abandoned {
+            let _ = std::fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_killed_are_removed_and_those_in_use_are_not() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = place.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("rows.csv"), "secret").unwrap();
+            (path.clone(), private::create(&path.join(LOCK)).unwrap())
+        };
+        let (killed, _) = make("fedweave-up-1");
+        let (used, lock) = make("fedweave-up-2");
+        lock.try_lock().unwrap();
+        let (other, _) = make("something-else");
+        std::fs::create_dir(place.path().join("fedweave-up-3")).unwrap();
+        remove_abandoned(place.path());
+        assert!(!killed.exists() && used.exists() && other.exists() && place.path().join("fedweave-up-3").exists());
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::error::LaunchError;
 use super::prepare::Prepared;
-use crate::metrics::{Snapshot, ask};
+use crate::metrics::{Snapshot, TOKEN, ask};
 
 /// How often processes are looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -66,7 +66,9 @@ impl<'a> Processes<'a> {
             if let Some(progress) = progress.as_mut().filter(|_| told.elapsed() >= TELL) {
                 told = Instant::now();
                 let address: Option<SocketAddr> = self.prepared.metrics.first().and_then(|a| a.parse().ok());
-                address.and_then(|address| ask(address).ok()).iter().for_each(progress);
+                let token = self.prepared.folders.first().map(|f| f.join("state").join(TOKEN));
+                let token = token.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+                address.and_then(|address| ask(address, &token).ok()).iter().for_each(progress);
             }
             std::thread::sleep(LOOK);
         }

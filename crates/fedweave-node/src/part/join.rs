@@ -10,17 +10,23 @@
 //!                 <-          Welcome R      it counts the joiner from round R on
 //!                 <-          State r        too late: the joiner proposes a later round
 //! ```
+//!
+//! Neighbours may lie. The round is chosen by those who hold more than half of the weight of all that answer; who is too far
+//! ahead of them, or late too often, is left out, and a new part starts from the median of the models, by weight.
 
 use fedweave::Matrix;
 
+use super::mutant::Mutant;
 use super::{Effect, Note, Part, Reason, Refusal, State};
 use crate::error::Result;
-use crate::plan::{PeerId, Plan};
+use crate::plan::{DeadPolicy, PeerId, Plan};
 use crate::wire::{Frame, Header, Kind};
 
 /// Rounds that the first proposal is ahead; doubled when it comes too late.
 const MARGIN: u64 = 16;
 const MARGIN_MAX: u64 = 1 << 20;
+/// Who is too late for so many proposals is left out.
+const LATE_MAX: u32 = 4;
 
 /// What a joiner has heard.
 #[derive(Debug, Clone)]
@@ -31,24 +37,35 @@ pub struct Joining {
     /// Rounds of the neighbours.
     offers: Vec<Option<u64>>,
     welcomed: Vec<bool>,
+    /// Proposals for which each neighbour was too late.
+    late: Vec<u32>,
     /// Models of the neighbours' nodes.
     models: Vec<Vec<f64>>,
     /// The own models are worth keeping.
     warm: bool,
     retry_at: u64,
+    /// When the neighbours were asked, or the last round was proposed.
+    since: u64,
 }
 
 impl Joining {
-    fn new(peers: usize, warm: bool) -> Self {
+    pub(super) fn new(peers: usize, warm: bool, now: u64) -> Self {
         Joining {
             target: 0,
             margin: MARGIN,
             offers: vec![None; peers],
             welcomed: vec![false; peers],
+            late: vec![0; peers],
             models: vec![Vec::new(); peers],
             warm,
             retry_at: 0,
+            since: now,
         }
+    }
+
+    /// True if a neighbour could take part from the proposed round on.
+    fn can_make_it(&self, k: usize) -> bool {
+        self.offers[k].is_some_and(|round| round + 1 < self.target)
     }
 }
 
@@ -65,7 +82,7 @@ impl Part {
         };
         if !part.peers.is_empty() {
             (part.state, part.reason) = (State::Joining, None);
-            part.joining = Some(Joining::new(part.peers.len(), checkpoint.is_some()));
+            part.joining = Some(Joining::new(part.peers.len(), checkpoint.is_some(), 0));
         }
         Ok(part)
     }
@@ -73,23 +90,37 @@ impl Part {
     /// The joiner's side of a tick.
     pub(super) fn ask_to_join(&mut self, effects: &mut Vec<Effect>) {
         let Some(mut joining) = self.joining.take() else { return };
-        let waits = |k: usize| self.peers[k].up && self.peers[k].finished.is_none();
-        (0..self.peers.len()).filter(|&k| !waits(k)).for_each(|k| joining.offers[k] = None);
-        let heard_all = (0..self.peers.len()).all(|k| !waits(k) || joining.offers[k].is_some());
+        if joining.since == 0 {
+            joining.since = self.now;
+        }
+        // Silent neighbours are waited for only by those who wait for the dead; other joiners never: they wait as well.
+        let patient = self.plan.patience.policy == DeadPolicy::Wait
+            || self.now.saturating_sub(joining.since) < self.plan.patience.dead_after_ms;
+        let is_there = |k: usize| self.peers[k].up && self.peers[k].finished.is_none();
+        let joins = |k: usize| self.peers[k].joins && !self.is(Mutant::WaitsForJoiners);
+        (0..self.peers.len()).filter(|&k| !is_there(k)).for_each(|k| joining.offers[k] = None);
+        let waits_for = |k: usize| is_there(k) && !joins(k) && patient;
+        let heard_all = (0..self.peers.len()).all(|k| !waits_for(k) || joining.offers[k].is_some());
         if joining.target == 0 && heard_all {
             self.propose(&mut joining);
         }
         // It may be too late: all neighbours have finished, or will have before the round that is proposed.
         let all_finished = self.peers.iter().all(|p| p.finished.is_some());
         if all_finished || joining.target > self.plan.stop.rounds_max {
-            return self.finish(Reason::PeerFinished, effects);
+            return self.stay_behind(effects);
+        }
+        if !patient && joining.target > 0 {
+            if joining.welcomed.contains(&true) {
+                return self.enter(&joining, effects);
+            }
+            joining = Joining::new(self.peers.len(), joining.warm, self.now);
         }
         if self.now >= joining.retry_at {
             joining.retry_at = self.now.saturating_add(self.plan.patience.retry_ms);
             for k in 0..self.peers.len() {
                 match joining.offers[k] {
                     None if self.peers[k].finished.is_none() => self.send_word(k, Kind::Join, 0, effects),
-                    Some(_) if joining.target > 0 && !joining.welcomed[k] => {
+                    Some(_) if joining.can_make_it(k) && !joining.welcomed[k] => {
                         self.send_word(k, Kind::Join, joining.target, effects);
                     }
                     _ => (),
@@ -99,11 +130,47 @@ impl Part {
         self.joining = Some(joining);
     }
 
-    /// The first round far enough ahead of all neighbours in which an epoch begins.
+    /// Nobody is left to join. A part that was away stops as it is; one that was not goes on alone: nobody's word ends it.
+    fn stay_behind(&mut self, effects: &mut Vec<Effect>) {
+        if self.was_away() {
+            return self.finish(Reason::PeerFinished, effects);
+        }
+        let round = self.done + 1;
+        self.peers.iter_mut().filter(|p| p.counts(round)).for_each(|p| p.until = Some(round - 1));
+        effects.push(Effect::Note(Note::Alone { round }));
+        match self.recount() {
+            Ok(()) => self.begin_round(effects),
+            Err(_) => self.finish(Reason::Diverged, effects),
+        }
+    }
+
+    /// The first round far enough ahead of the others in which an epoch begins.
     fn propose(&self, joining: &mut Joining) {
-        let Some(newest) = joining.offers.iter().flatten().max() else { return };
-        joining.target = (newest + joining.margin).next_multiple_of(self.epoch());
+        let Some(sure) = self.majority(joining) else { return };
+        let near =
+            |k: usize, round: u64| round <= sure.saturating_add(2 * joining.margin) && joining.late[k] < LATE_MAX;
+        let offers = joining.offers.iter().enumerate().filter_map(|(k, offer)| Some((k, (*offer)?)));
+        let newest = match self.is(Mutant::BelievesTheFarthest) {
+            true => joining.offers.iter().flatten().copied().max().unwrap_or(sure),
+            false => offers.filter(|(k, round)| near(*k, *round)).map(|(_, round)| round).max().unwrap_or(sure),
+        };
+        joining.target = (newest.max(sure) + joining.margin).next_multiple_of(self.epoch());
         joining.welcomed.fill(false);
+        joining.since = self.now;
+    }
+
+    /// The largest round that neighbours have reached who hold more than half of the weight of all that answered.
+    fn majority(&self, joining: &Joining) -> Option<u64> {
+        let mut offers: Vec<(u64, f64)> =
+            joining.offers.iter().zip(&self.peers).filter_map(|(offer, p)| Some(((*offer)?, p.weight))).collect();
+        offers.sort_by_key(|(round, _)| std::cmp::Reverse(*round));
+        let total: f64 = offers.iter().map(|(_, weight)| weight).sum();
+        let mut reached = 0.0;
+        let passed = offers.iter().find(|(_, weight)| {
+            reached += weight;
+            reached > total / 2.0
+        });
+        passed.or(offers.last()).map(|(round, _)| *round)
     }
 
     /// A neighbour's answer. Without having asked, it means: you are not counted.
@@ -112,41 +179,51 @@ impl Part {
         if !frame.numbers().all(f64::is_finite) || round > u64::MAX / 4 {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
+        self.peers[k].joins = false;
         if self.joining.is_none() && self.state == State::Waiting && round > self.done + 2 {
-            effects.push(Effect::Note(Note::NotCounted { peer: self.peers[k].name.clone(), round }));
-            self.state = State::Joining;
-            self.joining = Some(Joining::new(self.peers.len(), true));
+            self.goes_on_without_us(k, round, effects);
         }
         let Some(mut joining) = self.joining.take() else { return };
         joining.offers[k] = Some(round);
         joining.models[k] = frame.numbers().collect();
-        if joining.target > 0 && round + 1 >= joining.target {
+        if joining.target > 0 && round + 1 >= joining.target && !joining.welcomed[k] && joining.late[k] < LATE_MAX {
+            joining.late[k] += 1;
             joining.margin = (2 * joining.margin).min(MARGIN_MAX);
             self.propose(&mut joining);
         }
         self.joining = Some(joining);
+        self.enter_if_agreed(effects);
     }
 
     /// A neighbour will count on this part from the proposed round on.
     pub(super) fn receive_welcome(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
-        let Some(mut joining) = self.joining.take() else { return };
-        if header.round == joining.target && joining.target > 0 {
-            joining.welcomed[from.0 as usize] = true;
-            let all =
-                joining.offers.iter().zip(&joining.welcomed).all(|(offer, welcomed)| offer.is_none() || *welcomed);
-            if all {
-                return self.enter(&joining, effects);
-            }
+        let k = from.0 as usize;
+        let Some(joining) = &mut self.joining else { return };
+        if header.round == joining.target && joining.can_make_it(k) {
+            joining.welcomed[k] = true;
+            self.enter_if_agreed(effects);
         }
-        self.joining = Some(joining);
+    }
+
+    /// Takes part once all who can have agreed.
+    fn enter_if_agreed(&mut self, effects: &mut Vec<Effect>) {
+        let Some(joining) = self.joining.take_if(|j| {
+            let agreed = |k: usize| j.welcomed[k] || !j.can_make_it(k);
+            j.target > 0 && j.welcomed.contains(&true) && (0..j.offers.len()).all(agreed)
+        }) else {
+            return;
+        };
+        self.enter(&joining, effects);
     }
 
     /// Everybody has agreed.
     fn enter(&mut self, joining: &Joining, effects: &mut Vec<Effect>) {
         self.done = joining.target - 1;
-        for (peer, offer) in self.peers.iter_mut().zip(&joining.offers) {
-            (peer.from, peer.until) = if offer.is_some() { (joining.target, None) } else { (0, Some(0)) };
-            (peer.acked, peer.round) = (self.done, self.done);
+        self.in_step_from = self.done;
+        for (peer, welcomed) in self.peers.iter_mut().zip(&joining.welcomed) {
+            (peer.from, peer.until) = if *welcomed { (joining.target, None) } else { (0, Some(0)) };
+            (peer.acked, peer.round, peer.elsewhere, peer.still) = (self.done, self.done, false, None);
+            (peer.ahead_noted, peer.finished) = (false, None);
         }
         self.boundary.sent.clear();
         (self.epoch_max, self.residual) = (f64::INFINITY, f64::INFINITY);
@@ -155,7 +232,10 @@ impl Part {
         if !joining.warm && !self.plan.method.is_on_predictions() {
             self.warm_start(joining, &mut models);
         }
-        let flows = Matrix::zeros(self.plan.edges.len(), self.dim);
+        let flows = match self.is(Mutant::JoinerKeepsFlows) {
+            true => self.flows(),
+            false => Matrix::zeros(self.plan.edges.len(), self.dim),
+        };
         let memory = self.kernel.memory();
         if let Err(e) = self.rebuild(models, &flows, memory) {
             effects.push(Effect::Note(Note::NotFitted { what: e.to_string() }));
@@ -165,17 +245,28 @@ impl Part {
         self.begin_round(effects);
     }
 
-    /// Nodes with neighbours elsewhere start at the weighted mean of their models.
+    /// Nodes with neighbours elsewhere start at the median of their models, by weight: liars with less than half of it cannot
+    /// take it far.
     fn warm_start(&self, joining: &Joining, models: &mut Matrix) {
         let d = self.dim;
-        let mut weight = vec![0.0; models.rows()];
+        let mut rows: Vec<Vec<(&[f64], f64)>> = vec![Vec::new(); models.rows()];
         for edge in &self.plan.edges {
             let (Some(peer), Ok(node)) = (edge.peer, self.plan.nodes.binary_search(&edge.node)) else { continue };
+            if !joining.welcomed[peer.0 as usize] {
+                continue;
+            }
             let place = self.neighbours_of(peer).binary_search(&edge.neighbour.as_str()).unwrap_or(0);
             let Some(row) = joining.models[peer.0 as usize].get(place * d..(place + 1) * d) else { continue };
-            weight[node] += edge.weight;
-            let share = edge.weight / weight[node];
-            models.row_mut(node).iter_mut().zip(row).for_each(|(m, x)| *m += share * (x - *m));
+            rows[node].push((row, edge.weight));
+        }
+        for (node, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            for j in 0..d {
+                let mut column: Vec<(f64, f64)> = rows.iter().map(|(row, weight)| (row[j], *weight)).collect();
+                models.row_mut(node)[j] = match self.is(Mutant::StartsFromTheMean) {
+                    true => column.iter().map(|(x, w)| x * w).sum::<f64>() / column.iter().map(|c| c.1).sum::<f64>(),
+                    false => median(&mut column),
+                };
+            }
         }
     }
 
@@ -187,4 +278,18 @@ impl Part {
         names.dedup();
         names
     }
+}
+
+/// The median of values by their weights; the middle of two.
+fn median(column: &mut [(f64, f64)]) -> f64 {
+    column.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (half, mut below) = (column.iter().map(|c| c.1).sum::<f64>() / 2.0, 0.0);
+    for (k, (value, weight)) in column.iter().enumerate() {
+        below += weight;
+        if below >= half {
+            let next = column.get(k + 1).filter(|_| below == half).map_or(*value, |c| c.0);
+            return value / 2.0 + next / 2.0;
+        }
+    }
+    column.last().map_or(0.0, |c| c.0)
 }

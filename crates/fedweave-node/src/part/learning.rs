@@ -116,6 +116,7 @@ impl Part {
     fn prepare_rounds(&mut self, learnt: Arc<SharedCoupling>) -> Result<()> {
         self.plan = self.plan.clone().with_coupling(learnt)?;
         self.boundary = Boundary::new(&self.plan);
+        self.note_plan();
         let (models, flows) = (self.models(), self.flows());
         let zero = |m: &fedweave::Matrix| fedweave::Matrix::zeros(m.rows(), m.cols());
         self.rebuild(zero(&models), &zero(&flows), Vec::new())

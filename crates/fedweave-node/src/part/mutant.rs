@@ -42,6 +42,30 @@ pub enum Mutant {
     AddsFromItselfOn,
     /// Damaged checkpoints are believed.
     BelievesDamagedCheckpoints,
+    /// A word of one neighbour that it goes on without this part makes it join again.
+    JoinsOnAWord,
+    /// A word of one neighbour that it has finished long ago ends the run.
+    EndsOnAWord,
+    /// A neighbour that ends before it should ends the run.
+    EndsWithANeighbour,
+    /// A joiner believes whoever says to be farthest.
+    BelievesTheFarthest,
+    /// A joiner waits for neighbours that join as well.
+    WaitsForJoiners,
+    /// A new part starts from the mean of what its neighbours say.
+    StartsFromTheMean,
+    /// Who came back with an old state is not told.
+    IgnoresRollback,
+    /// A part that joins keeps the flows that it had.
+    JoinerKeepsFlows,
+    /// Who is connected is taken for alive.
+    TrustsConnections,
+    /// A part restored after its end believes that all have its last rows.
+    ForgetsWhoLacksRows,
+    /// Edges are not compared between the two ends.
+    IgnoresEdges,
+    /// Frames leave although the checkpoint could not be written.
+    GoesOnWithoutDisk,
     /// After a fall-back, the good checkpoint is written over.
     OverwritesGoodCheckpoint,
 }

@@ -64,6 +64,41 @@ pub enum Note {
         /// After this round.
         round: u64,
     },
+    /// A neighbour has ended before this part; its last rows stand.
+    PeerEnded {
+        /// Its name.
+        peer: String,
+        /// The rows are those of this round.
+        round: u64,
+    },
+    /// Nothing is heard of a neighbour whose rows are waited for, although it may be connected.
+    PeerSilent {
+        /// Its name.
+        peer: String,
+        /// The round in flight.
+        round: u64,
+    },
+    /// A neighbour is so far ahead that its rows are of no use: this part, or that one, came back with an old state.
+    PeerAhead {
+        /// Its name.
+        peer: String,
+        /// Its round.
+        round: u64,
+        /// Rounds done here.
+        done: u64,
+    },
+    /// The two ends differ in what they must have in common.
+    Disagreement {
+        /// The neighbour.
+        peer: String,
+        /// In what.
+        what: String,
+    },
+    /// Nobody is left who would count this part: it goes on alone.
+    Alone {
+        /// From this round on.
+        round: u64,
+    },
     /// A frame was refused.
     PeerMisbehaved {
         /// Its name.
@@ -182,4 +217,12 @@ pub struct PeerStatus {
     pub resent: u64,
     /// Frames refused.
     pub refused: u64,
+    /// True if it takes part in our rounds.
+    pub in_step: bool,
+    /// True if its rows are waited for.
+    pub awaited: bool,
+    /// True if it ended before this part, and its last rows stand.
+    pub stands: bool,
+    /// After the end: it has not said that it has the last rows.
+    pub lacks: bool,
 }

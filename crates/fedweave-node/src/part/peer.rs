@@ -62,6 +62,33 @@ pub struct Peer {
     pub refused: u64,
     /// Frames whose content cannot be right.
     pub lies: u64,
+    /// The weight of the edges to it.
+    pub weight: f64,
+    /// Goes into the name of the federation in every frame to and from it: what both ends know of the edges between them.
+    pub mask: u64,
+    /// When a frame of this federation last came from it.
+    pub heard_at: u64,
+    /// When it was last told that we are here.
+    pub told_at: u64,
+    /// How often it was given up because it was silent, and until when it is not counted on again.
+    pub given_up: u32,
+    pub barred_until: u64,
+    /// The round in which its silence was mentioned.
+    pub silence_noted: u64,
+    /// It says that it goes on without this part.
+    pub elsewhere: bool,
+    /// It asks to be counted anew.
+    pub joins: bool,
+    /// It needs rows that are no longer kept.
+    pub is_behind: bool,
+    /// That it is far ahead was mentioned.
+    pub ahead_noted: bool,
+    /// It ended before this part; its last rows, which stand from then on.
+    pub still: Option<Vec<f64>>,
+    /// What the two disagree about: it is told when it is time.
+    pub owes_terms: bool,
+    pub terms_at: u64,
+    pub terms_noted: Option<String>,
 }
 
 impl Peer {
@@ -86,6 +113,21 @@ impl Peer {
             resent: 0,
             refused: 0,
             lies: 0,
+            weight: 0.0,
+            mask: 0,
+            heard_at: 0,
+            told_at: 0,
+            given_up: 0,
+            barred_until: 0,
+            silence_noted: 0,
+            elsewhere: false,
+            joins: false,
+            is_behind: false,
+            ahead_noted: false,
+            still: None,
+            owes_terms: false,
+            terms_at: 0,
+            terms_noted: None,
         }
     }
 
@@ -102,6 +144,16 @@ impl Peer {
     /// True if all rows of the round are there.
     pub fn has(&self, round: u64) -> bool {
         self.inbox(round).is_complete(round)
+    }
+
+    /// The rows for a round: those that came, or the last ones of a part that has ended.
+    pub fn rows(&self, round: u64) -> &[f64] {
+        self.still.as_deref().unwrap_or(self.inbox(round).numbers())
+    }
+
+    /// True if it takes part in our rounds, as far as it says.
+    pub fn is_in_step(&self, round: u64) -> bool {
+        self.counts(round) && self.still.is_none() && !self.elsewhere && !self.joins
     }
 
     /// Takes a chunk of rows of the round in flight or the next, once. Shape and numbers were checked.

@@ -19,8 +19,17 @@ impl Part {
         {
             return self.receive_learning(from, &frame, effects);
         }
-        if about_coupling || frame.header.federation != self.plan.federation {
-            return self.receive_foreign(from, &frame.header, effects);
+        if frame.header.kind == Kind::Terms {
+            return self.receive_terms(from, &frame, effects);
+        }
+        let federation = frame.header.federation ^ self.mask(from.0 as usize);
+        if about_coupling || federation != self.plan.federation {
+            return self.receive_foreign(from, &Header { federation, ..frame.header }, effects);
+        }
+        // Who waits for others is in the round before at least; only such words are a sign that it is in step.
+        let in_reach = frame.header.round.saturating_add(self.plan.method.staleness()) >= self.done;
+        if in_reach && matches!(frame.header.kind, Kind::Rows | Kind::Ack) {
+            self.peers[from.0 as usize].heard_at = self.now;
         }
         if self.state == State::Learning {
             return;
@@ -33,6 +42,7 @@ impl Part {
         }
         if self.state == State::Joining {
             // Nothing of what others do in their rounds concerns this part now.
+            self.peers[from.0 as usize].joins = false;
             return self.peers[from.0 as usize].finished = finish_of(&frame.header);
         }
         if !self.peers[from.0 as usize].counts(self.done + 1) && self.state == State::Waiting {
@@ -49,8 +59,12 @@ impl Part {
         // Two more than the round in flight: this part may have lost its newest checkpoint.
         let newest = self.done + 4 + self.plan.method.staleness();
         if frame.header.kind == Kind::Finished && frame.header.round > newest && self.state == State::Waiting {
-            // It went on without this part, to the end.
-            return self.finish(Reason::PeerFinished, effects);
+            // It went on without this part, to the end; or it says so.
+            self.peers[from.0 as usize].finished = Some(frame.header.round);
+            return self.goes_on_without_us(from.0 as usize, frame.header.round, effects);
+        }
+        if frame.header.round > newest && matches!(frame.header.kind, Kind::Rows | Kind::Ack) {
+            return self.note_ahead(from.0 as usize, frame.header.round, effects);
         }
         if frame.header.round > newest || frame.header.received > newest {
             return self.refuse(from, Refusal::Round { round: frame.header.round, done: self.done }, effects);
@@ -66,6 +80,9 @@ impl Part {
     /// A frame of another federation, or of one that differs in what its parts should have in common.
     fn receive_foreign(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let related = differs_in_digest(header.federation, self.plan.federation);
+        if self.state != State::Learning {
+            self.peers[from.0 as usize].owes_terms = true;
+        }
         let why = match related {
             // It has learnt already what this part is still learning.
             true if self.state == State::Learning => return,
@@ -94,6 +111,7 @@ impl Part {
         if self.state == State::Finished || round <= done || peer.has(round) {
             // Old news: the neighbour does not know yet that they arrived.
             peer.owes_answer = true;
+            peer.is_behind = self.boundary.oldest().is_some_and(|oldest| round < oldest);
             if self.is(Mutant::AnswersFrames) {
                 self.send_rows(k, done + 1, effects);
             }
@@ -102,6 +120,7 @@ impl Part {
         let early = self.is(Mutant::NextRoundOverwrites) && round == done + 2;
         let in_window = stale || round == done + 1 || round == done + 2;
         if self.state != State::Finished && in_window {
+            (self.peers[k].joins, self.peers[k].ahead_noted) = (false, false);
             self.count_arrival(round);
             self.peers[k].take(frame, if stale || early { done + 1 } else { round });
         }
@@ -126,6 +145,9 @@ impl Part {
     /// True if the rows of a neighbour are new enough for a round.
     pub(super) fn has_rows(&self, k: usize, round: u64) -> bool {
         let peer = &self.peers[k];
+        if peer.still.is_some() {
+            return true;
+        }
         match self.plan.method.is_async() {
             true => peer.round + self.plan.method.staleness() >= round,
             false => peer.has(round),
@@ -145,11 +167,20 @@ impl Part {
         self.note_received(from, header);
         self.peers[from.0 as usize].finished = Some(header.round);
         // It will never send the rows that this part waits for.
-        if header.round <= self.done && self.state == State::Waiting && !self.plan.method.is_async() {
+        if header.round <= self.done && self.state == State::Waiting {
             match self.plan.patience.policy {
-                DeadPolicy::Continue => self.drop_edges(from.0 as usize, effects),
-                DeadPolicy::Wait | DeadPolicy::Stop => self.finish(Reason::PeerFinished, effects),
+                DeadPolicy::Stop => self.finish(Reason::PeerFinished, effects),
+                _ if self.is(Mutant::EndsWithANeighbour) => self.finish(Reason::PeerFinished, effects),
+                _ => self.let_stand(from.0 as usize, effects),
             }
+        }
+    }
+
+    /// Rows and words from rounds that this part cannot reach: one of the two came back with an old state. Not a lie.
+    fn note_ahead(&mut self, k: usize, round: u64, effects: &mut Vec<Effect>) {
+        let (done, peer) = (self.done, &mut self.peers[k]);
+        if !std::mem::replace(&mut peer.ahead_noted, true) {
+            effects.push(Effect::Note(Note::PeerAhead { peer: peer.name.clone(), round, done }));
         }
     }
 

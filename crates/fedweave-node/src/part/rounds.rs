@@ -41,6 +41,7 @@ impl Part {
     /// Makes the rows of the next round, makes the state durable, and sends them.
     pub(super) fn begin_round(&mut self, effects: &mut Vec<Effect>) {
         self.state = State::Waiting;
+        self.round_since = self.now;
         let saved = Effect::Persist(self.save());
         let round = self.done + 1;
         self.kernel.begin();
@@ -73,9 +74,10 @@ impl Part {
             if !peer.counts(round) {
                 continue;
             }
-            let inbox = peer.inbox(round);
-            heard = heard.max(inbox.residual);
-            for (&ghost, row) in ghosts.iter().zip(inbox.numbers().chunks_exact(d)) {
+            if peer.still.is_none() {
+                heard = heard.max(peer.inbox(round).residual);
+            }
+            for (&ghost, row) in ghosts.iter().zip(peer.rows(round).chunks_exact(d)) {
                 let place = kernel.incoming(ghost as usize);
                 place.copy_from_slice(row);
                 if wrong_sign && self.plan.name < peer.name {
@@ -135,18 +137,36 @@ impl Part {
         reason.or((round >= stop.rounds_max).then_some(Reason::RoundLimit))
     }
 
-    /// Neighbours that have finished too soon end the run of this part as well, or its edges to them.
+    /// Neighbours that have ended before this part: their last rows stand from now on.
     fn judge_finished(&mut self, round: u64, effects: &mut Vec<Effect>) -> Option<Reason> {
         for k in 0..self.peers.len() {
             let peer = &self.peers[k];
-            if peer.counts(round) && peer.until.is_none() && peer.finished.is_some_and(|last| last <= round) {
-                if self.plan.patience.policy != DeadPolicy::Continue {
+            let ended = peer.until.is_none() && peer.still.is_none() && peer.finished.is_some_and(|last| last <= round);
+            if peer.counts(round) && ended {
+                if self.plan.patience.policy == DeadPolicy::Stop || self.is(Mutant::EndsWithANeighbour) {
                     return Some(Reason::PeerFinished);
                 }
-                self.drop_edges(k, effects);
+                self.let_stand(k, effects);
             }
         }
         None
+    }
+
+    /// A neighbour has ended, for whatever reason: nobody but this part decides when it ends itself. The last rows of the
+    /// neighbour stand; if they are not there any more, its edges are dropped.
+    pub(super) fn let_stand(&mut self, k: usize, effects: &mut Vec<Effect>) {
+        let done = self.done;
+        let peer = &mut self.peers[k];
+        if peer.still.is_some() {
+            return;
+        }
+        let known = self.plan.method.is_async() || (peer.has(done) && done > 0);
+        if !known {
+            return self.drop_edges(k, effects);
+        }
+        let peer = &mut self.peers[k];
+        peer.still = Some(peer.inbox(done).numbers().to_vec());
+        effects.push(Effect::Note(Note::PeerEnded { peer: peer.name.clone(), round: done }));
     }
 
     /// Goes on without a neighbour from the next round on that is not complete.
@@ -186,7 +206,8 @@ impl Part {
             reason: self.reason,
             epoch_max: self.epoch_max,
             residual: self.residual,
-            counts: self.peers.iter().map(|p| (p.from, p.until)).collect(),
+            // Rows that stand are not kept: after a crash the edges are dropped.
+            counts: self.peers.iter().map(|p| (p.from, p.until.or(p.still.as_ref().map(|_| self.done)))).collect(),
             w: self.models(),
             u: self.flows(),
             memory: self.kernel.memory(),
@@ -196,7 +217,7 @@ impl Part {
     }
 
     /// Neighbours come and go between rounds: the problem is built anew with those that count in the next one.
-    fn recount(&mut self) -> Result<()> {
+    pub(super) fn recount(&mut self) -> Result<()> {
         let (now, next) = (self.done, self.done + 1);
         if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_subproblem(next) {
             return Ok(());

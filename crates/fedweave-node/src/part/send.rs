@@ -11,6 +11,7 @@ pub(super) const BACKOFF_MAX: u64 = 16;
 
 impl Part {
     pub(super) fn tick(&mut self, now: u64, effects: &mut Vec<Effect>) {
+        self.notice_gap(now);
         self.now = now.max(self.now);
         if self.state == State::New {
             let note = if self.done == 0 { Note::Started } else { Note::Restored { round: self.done } };
@@ -26,6 +27,7 @@ impl Part {
             self.told = true;
             effects.push(Effect::Done(Box::new(self.outcome(reason))));
         }
+        (0..self.peers.len()).for_each(|k| self.send_terms(k, effects));
         if self.state == State::Joining {
             return self.ask_to_join(effects);
         }
@@ -33,6 +35,10 @@ impl Part {
             return self.tick_learning(effects);
         }
         self.judge_silence(effects);
+        self.judge_claims(effects);
+        if self.state == State::Joining {
+            return;
+        }
         for k in 0..self.peers.len() {
             self.send_coupling(k, effects);
             self.send_again(k, effects);
@@ -68,12 +74,14 @@ impl Part {
             peer.resent += (newest + 1).saturating_sub(first);
         }
         let owes = std::mem::take(&mut peer.owes_answer);
-        if owes && !counts && self.state == State::Waiting {
+        let behind = std::mem::take(&mut peer.is_behind) && owes && !self.is(Mutant::IgnoresRollback);
+        if (!counts || behind) && owes && self.state == State::Waiting {
             return self.send_state(k, effects);
         }
+        let quiet = counts && self.state == State::Waiting && now >= self.peers[k].told_at;
         if due && lacks {
             (first..=newest).for_each(|round| self.send_rows(k, round, effects));
-        } else if due || (owes && self.state != State::Finished) {
+        } else if due || quiet || (owes && self.state != State::Finished) {
             self.send_word(k, Kind::Ack, newest, effects);
         }
         if owes && self.state == State::Finished {
@@ -113,8 +121,13 @@ impl Part {
     }
 
     pub(super) fn header(&self, k: usize, kind: Kind, round: u64) -> Header {
-        let (federation, residual, received) = (self.plan.federation, 0.0, self.received(k));
+        let (federation, residual, received) = (self.plan.federation ^ self.mask(k), 0.0, self.received(k));
         Header { kind, chunk: 0, chunks: 1, federation, round, received, residual }
+    }
+
+    /// See [`crate::plan::Plan::link_name`].
+    pub(super) fn mask(&self, k: usize) -> u64 {
+        if self.is(Mutant::IgnoresEdges) { 0 } else { self.peers[k].mask }
     }
 
     /// All rounds up to this one have come from a neighbour.
@@ -135,6 +148,7 @@ impl Part {
 
     pub(super) fn send(&mut self, k: usize, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
         self.peers[k].bytes_out += bytes.len() as u64;
+        self.peers[k].told_at = self.now.saturating_add(self.sign_of_life_ms());
         effects.push(Effect::Send { to: PeerId(k as u32), bytes });
     }
 }

@@ -2,7 +2,8 @@
 //! refused, numbers that are not finite too.
 //!
 //! ```text
-//! "FWPART1\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
+//! "FWPART2\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
+//! digest of the rows of data                                                               8 bytes
 //! sizes: nodes, edges, parameters, peers, boundary nodes, rounds kept                      8 bytes each
 //! per peer: first and last round that count
 //! models | flows | memory of the method | per kept round: round, residual, rows
@@ -21,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::hash::Fnv;
 use crate::plan::Plan;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"FWPART1\0");
+const MAGIC: u64 = u64::from_le_bytes(*b"FWPART2\0");
 const NONE: u64 = u64::MAX;
 
 /// A state between two rounds.
@@ -58,6 +59,8 @@ pub struct Sizes {
     pub flows: usize,
     /// Numbers that the method remembers besides.
     pub memory: usize,
+    /// A digest of the rows of data.
+    pub rows: u64,
 }
 
 const REASONS: [Reason; 6] =
@@ -80,6 +83,17 @@ pub fn fingerprint(plan: &Plan) -> u64 {
     hash.finish()
 }
 
+/// Tells the rows of data of a plan apart from others.
+pub fn rows_digest(plan: &Plan) -> u64 {
+    let data = &plan.data;
+    (0..data.nodes())
+        .fold(Fnv::new(), |hash, i| {
+            let numbers = data.features(i).iter().chain(data.labels(i)).chain(data.weights(i));
+            numbers.fold(hash.word(data.labels(i).len() as u64), |hash, x| hash.word(x.to_bits()))
+        })
+        .finish()
+}
+
 impl Saved {
     /// The state as bytes.
     pub fn to_bytes(&self, plan: &Plan, sizes: Sizes) -> Vec<u8> {
@@ -87,12 +101,13 @@ impl Saved {
             + self.u.as_slice().len()
             + sizes.memory
             + sizes.boundary * sizes.dim * self.sent.len();
-        let mut bytes = Vec::with_capacity(8 * (13 + 2 * self.counts.len() + rows + 2 * self.sent.len()));
+        let mut bytes = Vec::with_capacity(8 * (14 + 2 * self.counts.len() + rows + 2 * self.sent.len()));
         let mut put = |word: u64| bytes.extend(word.to_le_bytes());
         let reason = self.reason.and_then(|r| REASONS.iter().position(|x| *x == r)).map_or(NONE, |k| k as u64);
         let head = [MAGIC, plan.federation, fingerprint(plan), self.done, reason];
         head.into_iter().for_each(&mut put);
         [self.epoch_max, self.residual].into_iter().for_each(|x| put(x.to_bits()));
+        put(sizes.rows);
         let sizes = [self.w.rows(), self.u.rows(), sizes.dim, self.counts.len(), sizes.boundary, self.sent.len()];
         sizes.into_iter().for_each(|n| put(n as u64));
         self.counts.iter().flat_map(|(from, until)| [*from, until.unwrap_or(NONE)]).for_each(&mut put);
@@ -109,7 +124,7 @@ impl Saved {
     pub fn from_bytes(bytes: &[u8], plan: &Plan, sizes: Sizes) -> Result<Self> {
         let fault = |what| Error::Checkpoint { what };
         let (words, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() || words.len() < 13 {
+        if !rest.is_empty() || words.len() < 14 {
             return Err(fault("it is cut short"));
         }
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
@@ -129,6 +144,11 @@ impl Saved {
             k => Some(*REASONS.get(k as usize).ok_or(fault("it is damaged"))?),
         };
         let (epoch_max, residual) = (positive(next()?)?, positive(next()?)?);
+        if next()? != sizes.rows {
+            let what = "the rows of data have changed since: bring back the old ones to go on, or remove the state folder to \
+                        start anew with the new ones";
+            return Err(fault(what));
+        }
         let expected = [plan.nodes.len(), sizes.flows, sizes.dim, plan.peers.len(), sizes.boundary];
         for size in expected {
             if next()? != size as u64 {
@@ -138,7 +158,7 @@ impl Saved {
         let kept = next()?;
         let rows = (plan.nodes.len() + sizes.flows) * sizes.dim + sizes.memory;
         let boundary = sizes.boundary * sizes.dim;
-        let total = 13 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary);
+        let total = 14 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary);
         if kept > ROUNDS_KEPT as u64 || 8 * total != bytes.len() {
             return Err(fault("it is cut short or damaged"));
         }

@@ -8,8 +8,9 @@ impl Part {
     /// A part wants to know where we are, or to be counted.
     pub(super) fn receive_join(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let (k, round) = (from.0 as usize, header.round);
+        (self.peers[k].joins, self.peers[k].elsewhere) = (true, false);
         self.go_on_without(k, effects);
-        if self.peers[k].lies >= LIES_BORNE {
+        if self.peers[k].lies >= LIES_BORNE || self.now < self.peers[k].barred_until {
             return;
         }
         match self.state {
@@ -21,7 +22,7 @@ impl Part {
         if round > done + 1 && round < u64::MAX / 4 {
             if (peer.from, peer.until) != (round, None) {
                 (peer.from, peer.until, peer.acked, peer.round) = (round, None, round - 1, round - 1);
-                peer.finished = None;
+                (peer.finished, peer.still) = (None, None);
                 peer.forget();
                 effects.push(Effect::Note(Note::PeerJoins { peer: peer.name.clone(), round }));
             }

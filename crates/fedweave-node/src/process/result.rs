@@ -34,6 +34,12 @@ pub struct PartSummary {
     pub bytes_sent: u64,
     /// Frames turned away before they reached the state machine.
     pub refused: u64,
+    /// Neighbours whose edges did not count at the end, or whose last rows stood because they had ended before.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// Neighbours that had not said that they have the last rows of this part when its process ended.
+    #[serde(default)]
+    pub lacking: Vec<String>,
 }
 
 impl PartSummary {
@@ -50,6 +56,8 @@ impl PartSummary {
             frames_sent: sum(|n| n.sent.0),
             bytes_sent: sum(|n| n.sent.1),
             refused: snapshot.refused,
+            missing: snapshot.neighbours.iter().filter(|n| !n.counted).map(|n| n.name.clone()).collect(),
+            lacking: snapshot.neighbours.iter().filter(|n| n.lacks).map(|n| n.name.clone()).collect(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What happens to a process, as opposed to its part.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,13 @@ pub enum LocalEvent {
         /// In their words.
         what: String,
     },
+    /// Lines that came too often were left out.
+    Suppressed {
+        /// Which, of whom.
+        what: String,
+        /// How many.
+        times: u64,
+    },
     /// The process was stopped; it can be resumed.
     Stopped,
     /// The process ends.
@@ -58,6 +66,45 @@ pub enum LocalEvent {
         /// Seconds since the start.
         seconds: f64,
     },
+}
+
+/// A neighbour that comes and goes, or lies, is told of so often in a while, and no more.
+#[derive(Debug, Default)]
+pub(super) struct Thrift {
+    seen: BTreeMap<String, Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    since: Instant,
+    told: u32,
+    left_out: u64,
+}
+
+/// Lines of one kind about one neighbour in a while.
+const LINES_MAX: u32 = 10;
+const WHILE: Duration = Duration::from_secs(60);
+
+impl Thrift {
+    /// `None` if the line is to be left out, else how many were left out before it.
+    pub fn admits(&mut self, what: &str, now: Instant) -> Option<u64> {
+        if self.seen.len() >= DIFFERENT_MAX && !self.seen.contains_key(what) {
+            self.seen.retain(|_, window| now.duration_since(window.since) < WHILE);
+        }
+        let fresh = || Window { since: now, told: 0, left_out: 0 };
+        let window = self.seen.entry(what.into()).or_insert_with(fresh);
+        let mut left_out = 0;
+        if now.duration_since(window.since) >= WHILE {
+            left_out = window.left_out;
+            *window = fresh();
+        }
+        if window.told >= LINES_MAX {
+            window.left_out += 1;
+            return None;
+        }
+        window.told += 1;
+        Some(left_out)
+    }
 }
 
 /// Things already mentioned are mentioned again only at the 10th, 100th, ... time.
@@ -86,6 +133,18 @@ impl Repeats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flapping_neighbour_fills_no_log() {
+        let (mut thrift, start) = (Thrift::default(), Instant::now());
+        // Ten times a second for ten minutes.
+        let lines =
+            (0..6_000).filter(|k| thrift.admits("link_up of east", start + Duration::from_millis(100 * k)).is_some());
+        assert_eq!(lines.count(), 100);
+        let later = start + Duration::from_secs(700);
+        assert_eq!(thrift.admits("link_up of east", later), Some(590));
+        assert_eq!(thrift.admits("link_up of west", later), Some(0));
+    }
 
     #[test]
     fn repeated_events_thin_out_and_memory_is_bounded() {

@@ -26,6 +26,11 @@ impl Pace {
         }
     }
 
+    /// Seconds since the last round was over.
+    pub fn age(&self, now: Instant) -> Option<f64> {
+        self.last.map(|last| now.duration_since(last).as_secs_f64())
+    }
+
     /// Median and largest time, in seconds.
     pub fn median_and_max(&self) -> Option<(f64, f64)> {
         let mut sorted = self.seconds.clone();

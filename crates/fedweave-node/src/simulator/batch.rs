@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::{Failure, Limits, Scene, Tally, simulate, simulate_liars};
+use super::{Failure, Limits, Scene, Tally, simulate, simulate_liars, simulate_recovery};
 use crate::error::Result;
 
 /// Networks that seeds choose from.
@@ -20,6 +20,9 @@ pub enum Subject {
     Predictions,
     /// The same as the first, with a coupling that the parts learn before.
     Coupling,
+    /// Parts that come back with old states or none, are told other edges than their neighbours, or lose their certificate: all end
+    /// at the optimum of the network that is left.
+    Recovery,
     /// Neighbours that lie: honest models must stay within the bound.
     Liars,
 }
@@ -61,6 +64,7 @@ impl Batch {
             }
             let ended = match self.subject {
                 Subject::Liars => simulate_liars(seed),
+                Subject::Recovery => simulate_recovery(seed),
                 _ => simulate(&scenes[(seed % SCENES) as usize % scenes.len()], &self.limits, seed),
             };
             sum.lock().unwrap_or_else(|e| e.into_inner()).add(ended);
@@ -77,7 +81,7 @@ impl Batch {
             Subject::Parameters => Scene::standard,
             Subject::Predictions => Scene::predictions,
             Subject::Coupling => Scene::coupling,
-            Subject::Liars => return Ok(Vec::new()),
+            Subject::Liars | Subject::Recovery => return Ok(Vec::new()),
         };
         let wanted: Vec<u64> = if self.count == 1 { vec![self.first % SCENES] } else { (0..SCENES).collect() };
         wanted.into_par_iter().map(scene).collect()
@@ -97,6 +101,8 @@ impl BatchOutcome {
         self.tally.doubled += tally.doubled;
         self.tally.crashes += tally.crashes;
         self.tally.damaged += tally.damaged;
+        self.tally.full += tally.full;
+        self.tally.rollbacks += tally.rollbacks;
         self.tally.elapsed_ms = self.tally.elapsed_ms.max(tally.elapsed_ms);
     }
 }

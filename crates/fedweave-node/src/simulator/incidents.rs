@@ -27,8 +27,29 @@ impl World<'_> {
                     self.crash(part, back_after_ms);
                 }
             }
+            Incident::DiskFull { part, for_ms } => self.seats[part].full_until = self.now + for_ms,
+            Incident::Rollback { part, to, back_after_ms } => {
+                // Who has ended is not turned back.
+                if self.seats[part].part.is_some() && !self.seats[part].done {
+                    self.seats[part].roll_back(to);
+                    self.tally.rollbacks += 1;
+                    self.crash(part, back_after_ms);
+                }
+            }
+            Incident::Revoke(part) => self.revoke(part)?,
             Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
             Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
+        }
+        Ok(())
+    }
+
+    /// The transport closes the connections of a part, and opens no others.
+    fn revoke(&mut self, part: usize) -> Result<(), Failure> {
+        self.revoked.push(part);
+        for peer in 0..self.scene.plans[part].peers.len() {
+            let (other, back) = self.scene.routes[part][peer];
+            self.handle(part, Event::LinkDown(PeerId(peer as u32)))?;
+            self.handle(other, Event::LinkDown(PeerId(back)))?;
         }
         Ok(())
     }
@@ -36,6 +57,7 @@ impl World<'_> {
     pub(super) fn crash(&mut self, k: usize, back_after_ms: u64) {
         let seat = &mut self.seats[k];
         (seat.part, seat.done, seat.paused_until, seat.fails_in_write) = (None, false, 0, None);
+        seat.settled_at = None;
         self.tally.crashes += 1;
         self.at(self.now + back_after_ms, What::Back(k));
     }
@@ -47,7 +69,10 @@ impl World<'_> {
         }
         #[cfg(test)]
         self.seats[k].store.plant(self.mutant);
-        let plan = self.scene.plans[k].clone();
+        let plan = match &self.other_plan {
+            Some((part, plan)) if *part == k => plan.clone(),
+            _ => self.scene.plans[k].clone(),
+        };
         let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
         let part = match &checkpoint {
             Some(bytes) => Part::restore(plan, bytes),
@@ -58,11 +83,15 @@ impl World<'_> {
         #[cfg(test)]
         part.plant(self.mutant);
         let durable = checkpoint.as_deref().and_then(rounds_of);
+        (self.seats[k].settled_at, self.seats[k].away) = (None, false);
         self.seats[k].memory = Memory { durable, done: part.round(), frame: false };
         self.seats[k].part = Some(part);
         self.seats[k].life += 1;
         for peer in 0..self.scene.plans[k].peers.len() {
-            self.handle(k, Event::LinkUp(PeerId(peer as u32)))?;
+            let other = self.scene.routes[k][peer].0;
+            if !self.revoked.contains(&k) && !self.revoked.contains(&other) {
+                self.handle(k, Event::LinkUp(PeerId(peer as u32)))?;
+            }
         }
         self.at(self.now, What::Tick(k, self.seats[k].life));
         Ok(())
@@ -72,10 +101,18 @@ impl World<'_> {
     pub(super) fn transmit(&mut self, from: usize, peer: usize, bytes: Vec<u8>) {
         let (to, back) = self.scene.routes[from][peer];
         self.tally.frames += 1;
-        let bytes = match &mut self.liars {
+        if self.revoked.contains(&from) || self.revoked.contains(&to) {
+            return;
+        }
+        let mut frames = match &mut self.liars {
             Some(liars) => liars.tell(from, peer, bytes, &mut self.random),
-            None => bytes,
+            None => vec![bytes],
         };
+        let Some(bytes) = frames.pop() else { return };
+        for more in frames {
+            let at = if self.now >= self.faults.heal_ms { self.now + CALM_MS } else { self.arrival(from) };
+            self.at(at, What::Deliver { to, from: PeerId(back), bytes: more });
+        }
         let healed = self.now >= self.faults.heal_ms;
         if healed {
             return self.at(self.now + CALM_MS, What::Deliver { to, from: PeerId(back), bytes });

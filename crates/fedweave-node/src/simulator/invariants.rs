@@ -72,6 +72,10 @@ pub fn check_part(scene: &Scene, part: &Part, peers: usize, memory: &Memory, sen
 
 /// Checks the answer.
 pub fn check_outcome(scene: &Scene, part: usize, outcome: &Outcome) -> Option<String> {
+    // What parts that come back with old states end with is judged when all have ended.
+    if scene.trusting && scene.network.tolerance.is_some() {
+        return None;
+    }
     if outcome.round != scene.rounds {
         return Some(format!("stops after round {} instead of {}", outcome.round, scene.rounds));
     }

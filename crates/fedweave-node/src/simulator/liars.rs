@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::network::Network;
 use crate::part::Outcome;
 use crate::plan::{DeadPolicy, MethodSpec, PenaltyKind};
-use crate::wire::{Frame, Kind, encode};
+use crate::wire::{Frame, Header, Kind, encode};
 
 /// How a part lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +30,8 @@ pub enum Lie {
     Equivocation,
     /// Rows of another length.
     WrongDimension,
+    /// Nothing at all, from some round on, although it is connected.
+    Silence(u64),
 }
 
 /// Who lies, what the honest ones would answer without them, and how far they may be from it.
@@ -41,10 +43,13 @@ pub struct Liars {
     pub bound: f64,
     /// What the liars sent first.
     first: Vec<Vec<Vec<f64>>>,
+    /// They lie in words, too.
+    pub(super) talk: bool,
+    dim: usize,
 }
 
 /// Rounds of a run with liars.
-const ROUNDS: u64 = 400;
+const ROUNDS: u64 = 800;
 /// What the honest ones may miss because the rounds are not infinite, as a share of the bound.
 const UNFINISHED: f64 = 1e-3;
 
@@ -57,13 +62,30 @@ pub fn scene_with_liars(random: &mut ChaCha8Rng, seed: u64) -> Result<(Scene, Li
         // Without relaxation flows never leave their balls.
         network.method = MethodSpec::PrimalDual { step_ratio: 1.0, relaxation: 1.0 };
         network.patience.policy = DeadPolicy::Continue;
+        // Longer than any pause, crash or cut of an honest part.
+        network.patience.dead_after_ms = 8_000;
         network.loss_options.ridge = 0.2;
         Ok(())
     })?;
     let n = scene.network.names.len();
     let mut lies = vec![None; n];
-    for _ in 0..random.random_range(1..=n / 5) {
-        lies[random.random_range(0..n)] = Some(draw(random));
+    // A part that was away believes those who hold more than half of the weight of its edges.
+    let graph = &scene.network.graph;
+    let hold_too_much = |lies: &[Option<Lie>]| {
+        (0..n).filter(|i| lies[*i].is_none()).any(|i| {
+            let weight = |lie: bool| {
+                let ends = graph.ends(i).iter().filter(|end| lies[end.neighbour as usize].is_some() == lie);
+                ends.map(|end| graph.weight(end.edge as usize)).sum::<f64>()
+            };
+            if seed.is_multiple_of(2) { weight(true) >= weight(false) } else { weight(true) > weight(false) }
+        })
+    };
+    for _ in 0..random.random_range(1..=2 * n / 5) {
+        let i = random.random_range(0..n);
+        let before = lies[i].replace(draw(random));
+        if hold_too_much(&lies) || lies.iter().flatten().count() > n / 5 {
+            lies[i] = before;
+        }
     }
     let problem = scene.network.problem()?;
     let bound = liars_bound(&problem, |i| lies[i].is_some()).unwrap_or(f64::INFINITY);
@@ -72,15 +94,53 @@ pub fn scene_with_liars(random: &mut ChaCha8Rng, seed: u64) -> Result<(Scene, Li
 }
 
 fn draw(random: &mut ChaCha8Rng) -> Lie {
-    match random.random_range(0..7) {
+    match random.random_range(0..8) {
         0 => Lie::Constant(random.random_range(-100.0..100.0)),
         1 => Lie::Huge,
         2 => Lie::NotANumber,
         3 => Lie::SignFlip,
         4 => Lie::Replay,
         5 => Lie::Equivocation,
+        6 => Lie::Silence(random.random_range(1..ROUNDS)),
         _ => Lie::WrongDimension,
     }
+}
+
+const WORDS: [Kind; 10] = [
+    Kind::Ack,
+    Kind::Finished,
+    Kind::Leave,
+    Kind::Join,
+    Kind::State,
+    Kind::Welcome,
+    Kind::Sums,
+    Kind::Total,
+    Kind::Coupling,
+    Kind::Terms,
+];
+
+/// A lie in a frame of another kind, about rounds near and far.
+fn word(header: &Header, dim: usize, random: &mut ChaCha8Rng) -> Vec<u8> {
+    let kind = WORDS[random.random_range(0..WORDS.len())];
+    let mut some_round = || match random.random_range(0..7) {
+        0 => 0,
+        1 => header.round.saturating_sub(random.random_range(0..4)),
+        2 => header.round + random.random_range(0..6),
+        3 => header.round + random.random_range(0..200),
+        4 => 150_000,
+        5 => u64::MAX / 8,
+        _ => u64::MAX,
+    };
+    let (round, received) = (some_round(), some_round());
+    let residual = [0.0, 1.0, 1e300, f64::INFINITY][random.random_range(0..4)];
+    let size = [1.0, 1e3, 1e300][random.random_range(0..3)];
+    let numbers: Vec<f64> = match kind {
+        Kind::State | Kind::Terms => {
+            (0..dim * random.random_range(0..3)).map(|_| size * random.random_range(-1.0..1.0)).collect()
+        }
+        _ => Vec::new(),
+    };
+    encode(&Header { kind, chunk: 0, chunks: 1, round, received, residual, ..*header }, &numbers)
 }
 
 /// The optimum of the honest nodes and the edges between them; liars, cut off, are on their own.
@@ -104,14 +164,22 @@ impl Liars {
     pub(super) fn new(scene: &Scene, lies: Vec<Option<Lie>>, bound: f64) -> Result<Self> {
         let optimum = honest_optimum(&scene.network, &lies)?;
         let first = scene.plans.iter().map(|p| vec![Vec::new(); p.peers.len()]).collect();
-        Ok(Liars { lies, optimum, bound, first })
+        Ok(Liars { lies, optimum, bound, first, talk: true, dim: scene.network.data.dim() })
     }
 
-    /// What a part sends instead of a frame.
-    pub(super) fn tell(&mut self, from: usize, to: usize, bytes: Vec<u8>, random: &mut ChaCha8Rng) -> Vec<u8> {
-        let (Some(lie), Ok(frame)) = (self.lies[from], Frame::decode(&bytes)) else { return bytes };
+    /// What a part sends instead of a frame: perhaps nothing, perhaps more than one. Liars lie in words of every kind, too.
+    pub(super) fn tell(&mut self, from: usize, to: usize, bytes: Vec<u8>, random: &mut ChaCha8Rng) -> Vec<Vec<u8>> {
+        let (Some(lie), Ok(frame)) = (self.lies[from], Frame::decode(&bytes)) else { return vec![bytes] };
+        if matches!(lie, Lie::Silence(round) if frame.header.round >= round) {
+            return Vec::new();
+        }
+        let mut told = Vec::new();
+        if self.talk && random.random_bool(0.2) {
+            told.push(word(&frame.header, self.dim, random));
+        }
         if frame.header.kind != Kind::Rows {
-            return bytes;
+            told.push(bytes);
+            return told;
         }
         let mut numbers: Vec<f64> = frame.numbers().collect();
         let first = &mut self.first[from][to];
@@ -128,8 +196,10 @@ impl Liars {
             Lie::WrongDimension => {
                 numbers.pop();
             }
+            Lie::Silence(_) => {}
         }
-        encode(&frame.header, &numbers)
+        told.push(encode(&frame.header, &numbers));
+        told
     }
 
     /// Checks the honest models. Returns what is wrong with them.

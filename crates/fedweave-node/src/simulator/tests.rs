@@ -63,7 +63,7 @@ fn learnt_couplings_end_with_the_bits_of_one_machine() {
     }
 }
 
-const MUTANTS: [Mutant; 18] = [
+const MUTANTS: [Mutant; 20] = [
     Mutant::CheckpointAfterSend,
     Mutant::StaleRoundAccepted,
     Mutant::NoDedup,
@@ -82,6 +82,8 @@ const MUTANTS: [Mutant; 18] = [
     Mutant::DecidesTooSoon,
     Mutant::BelievesDamagedCheckpoints,
     Mutant::OverwritesGoodCheckpoint,
+    Mutant::GoesOnWithoutDisk,
+    Mutant::ForgetsWhoLacksRows,
 ];
 
 #[test]
@@ -95,6 +97,47 @@ fn every_planted_bug_is_found_within_500_seeds() {
         });
         let failure = found.unwrap_or_else(|| panic!("{mutant:?} was not found"));
         println!("{mutant:?}: {failure}");
+    }
+}
+
+/// Bugs in how parts come back, and in what they compare.
+#[test]
+fn planted_bugs_of_coming_back_are_found() {
+    let mutants = [Mutant::WaitsForJoiners, Mutant::IgnoresRollback, Mutant::IgnoresEdges, Mutant::JoinerKeepsFlows];
+    for mutant in mutants {
+        let found = (0..200).find_map(|seed| {
+            let scene = recovery::scene(seed).unwrap();
+            let mut world = recovery::world(&scene, seed);
+            world.mutant = Some(mutant);
+            world.run().err()
+        });
+        println!("{mutant:?}: {}", found.unwrap_or_else(|| panic!("{mutant:?} was not found")));
+    }
+}
+
+#[test]
+fn parts_that_come_back_with_old_states_end_at_the_optimum() {
+    let mut rollbacks = 0;
+    for seed in 0..seeds(24) {
+        rollbacks += simulate_recovery(seed).unwrap_or_else(|failure| panic!("{failure}")).rollbacks;
+    }
+    assert!(rollbacks > 10, "{rollbacks}");
+}
+
+/// Bugs that let a liar do more than pull.
+#[test]
+fn planted_bugs_that_help_liars_are_found() {
+    let mutants = [
+        Mutant::JoinsOnAWord,
+        Mutant::EndsOnAWord,
+        Mutant::EndsWithANeighbour,
+        Mutant::BelievesTheFarthest,
+        Mutant::StartsFromTheMean,
+        Mutant::TrustsConnections,
+    ];
+    for mutant in mutants {
+        let found = (0..300).find_map(|seed| world::liars_world(seed, Some(mutant)).err());
+        println!("{mutant:?}: {}", found.unwrap_or_else(|| panic!("{mutant:?} was not found")));
     }
 }
 

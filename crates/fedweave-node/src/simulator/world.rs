@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::faults::{Cut, Faults, Incident, Limits};
 use super::invariants::{check_frame, check_outcome, check_part, rounds_of};
 use super::liars::{Liars, scene_with_liars};
+use super::recovery;
 use super::scene::Scene;
 use super::seat::Seat;
 use super::store::Damage;
@@ -22,6 +23,15 @@ const TICK_MS: u64 = 20;
 /// After the faults end, all parts must be done within this time.
 const HEALED_MS: u64 = 120_000;
 
+/// Liars hold everybody up, again and again.
+const HEALED_AMONG_LIARS_MS: u64 = 1_200_000;
+/// A process whose part is done, and whose neighbours have all they need, stays for so long.
+const GRACE_MS: u64 = 60;
+/// And in any case no longer than this.
+const LINGER_MS: u64 = 30_000;
+/// Operators look so often whether somebody waits for those that have left.
+const RESUME_AFTER_MS: u64 = 40_000;
+
 /// Runs one seed.
 pub fn simulate(scene: &Scene, limits: &Limits, seed: u64) -> Result<Tally, Failure> {
     World::new(scene, limits, seed).run()
@@ -33,10 +43,27 @@ pub fn simulate_liars(seed: u64) -> Result<Tally, Failure> {
     random.set_stream(1);
     let fault = |e: crate::error::Error| Failure { seed, at_ms: 0, part: None, what: e.to_string() };
     let (scene, liars) = scene_with_liars(&mut random, seed).map_err(fault)?;
-    let limits = Limits { loss: 0.1, duplication: 0.1, crashes: 3, partitions: 1, pauses: 1, ..Default::default() };
-    let mut world = World::new(&scene, &limits, seed);
+    let mut world = World::new(&scene, &liars_limits(seed), seed);
     world.liars = Some(liars);
     world.run()
+}
+
+/// The same with a bug.
+#[cfg(test)]
+pub(super) fn liars_world(seed: u64, mutant: Option<crate::part::Mutant>) -> Result<Tally, Failure> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(1);
+    let (scene, liars) = scene_with_liars(&mut random, seed).unwrap();
+    let mut world = World::new(&scene, &liars_limits(seed), seed);
+    (world.liars, world.mutant) = (Some(liars), mutant);
+    world.run()
+}
+
+/// Every second seed has parts that crash, or come back with old states or none; in the others liars may hold half of the weight.
+fn liars_limits(seed: u64) -> Limits {
+    let away = u32::from(seed.is_multiple_of(2));
+    let mostly_calm = Limits { loss: 0.1, duplication: 0.1, crashes: 3 * away, partitions: 1, ..Limits::default() };
+    Limits { pauses: 1, full_disks: away, rollbacks: 2 * away, far_away_one_in: 0, ..mostly_calm }
 }
 
 pub(super) enum What {
@@ -62,6 +89,12 @@ pub(super) struct World<'s> {
     pub(super) tally: Tally,
     effects: Vec<Effect>,
     pub(super) liars: Option<Liars>,
+    /// Parts without a valid certificate.
+    pub(super) revoked: Vec<usize>,
+    /// A part that was told something else than its neighbours were.
+    pub(super) other_plan: Option<(usize, crate::plan::Plan)>,
+    pub(super) backs_up: bool,
+    resumed_at: u64,
     #[cfg(test)]
     pub(super) mutant: Option<crate::part::Mutant>,
 }
@@ -85,6 +118,10 @@ impl<'s> World<'s> {
             tally: Tally::default(),
             effects: Vec::new(),
             liars: None,
+            revoked: Vec::new(),
+            other_plan: None,
+            backs_up: limits.rollbacks > 0,
+            resumed_at: 0,
             #[cfg(test)]
             mutant: None,
         }
@@ -100,7 +137,8 @@ impl<'s> World<'s> {
         }
         while let Some(Reverse((at, _, place))) = self.queue.pop() {
             self.now = at;
-            if at > self.faults.heal_ms + HEALED_MS {
+            let patience = if self.liars.is_some() { HEALED_AMONG_LIARS_MS } else { HEALED_MS };
+            if at > self.faults.heal_ms + patience {
                 let waiting = (0..self.seats.len()).find(|&k| !self.is_over(k));
                 return Err(self.failure(waiting, "is not done long after all faults ended".into()));
             }
@@ -108,12 +146,33 @@ impl<'s> World<'s> {
             if let Some(what) = self.what[place].take() {
                 self.step(what)?;
             }
+            self.resume_those_away()?;
             if (0..self.seats.len()).all(|k| self.is_over(k)) {
                 self.tally.elapsed_ms = self.now;
                 return self.verdict();
             }
         }
         Err(self.failure(None, "nothing happens any more".into()))
+    }
+
+    /// A process ends some time after its part: soon if nobody needs it any more, late in any case.
+    fn leave_when_done(&mut self, k: usize) {
+        let (now, seat) = (self.now, &mut self.seats[k]);
+        let Some(part) = seat.part.as_ref().filter(|_| seat.done) else { return };
+        let settled = part.status().settled.then(|| *seat.settled_at.get_or_insert(now));
+        if settled.is_some_and(|at| now >= at + GRACE_MS) || now >= seat.done_at + LINGER_MS {
+            (seat.part, seat.away) = (None, true);
+        }
+    }
+
+    /// Long after all faults somebody still waits: the operators start those that have left once more.
+    fn resume_those_away(&mut self) -> Result<(), Failure> {
+        if self.now < self.faults.heal_ms.max(self.resumed_at) + RESUME_AFTER_MS {
+            return Ok(());
+        }
+        self.resumed_at = self.now;
+        let away: Vec<usize> = (0..self.seats.len()).filter(|&k| self.seats[k].away).collect();
+        away.into_iter().try_for_each(|k| self.start(k))
     }
 
     /// Nobody cares how liars end.
@@ -124,7 +183,12 @@ impl<'s> World<'s> {
     /// What there is to say when all are done.
     fn verdict(&mut self) -> Result<Tally, Failure> {
         let outcomes: Vec<_> = self.seats.iter_mut().map(|s| s.outcome.take()).collect();
-        match self.liars.as_ref().and_then(|liars| liars.check(&outcomes)) {
+        let wrong = match &self.liars {
+            Some(liars) => liars.check(&outcomes),
+            None if self.scene.trusting => recovery::check(self, &outcomes),
+            None => None,
+        };
+        match wrong {
             Some(what) => Err(self.failure(None, what)),
             None => Ok(self.tally),
         }
@@ -149,7 +213,9 @@ impl<'s> World<'s> {
                 if self.now < paused {
                     return Ok(());
                 }
-                self.handle(k, Event::Tick { now: self.now })
+                self.handle(k, Event::Tick { now: self.now })?;
+                self.leave_when_done(k);
+                Ok(())
             }
             What::Incident(incident) => self.strike(incident),
             What::Back(k) => self.start(k),
@@ -190,7 +256,20 @@ impl<'s> World<'s> {
                     self.crash(k, back_after_ms);
                     return Err(Stop::Crash);
                 }
+                if self.now < seat.full_until {
+                    #[cfg(test)]
+                    if self.mutant == Some(crate::part::Mutant::GoesOnWithoutDisk) {
+                        return Ok(());
+                    }
+                    self.tally.full += 1;
+                    let wait = seat.full_until - self.now;
+                    self.crash(k, wait);
+                    return Err(Stop::Crash);
+                }
                 seat.store.save(&bytes).map_err(|e| Stop::Failure(self.failure(Some(k), e.to_string())))?;
+                if self.backs_up {
+                    self.seats[k].back_up(&bytes);
+                }
                 self.seats[k].memory.durable = rounds_of(&bytes);
             }
             Effect::Send { to, bytes } => {
@@ -205,7 +284,14 @@ impl<'s> World<'s> {
                 if let Some(what) = check_outcome(self.scene, k, &outcome).filter(|_| !lies) {
                     return Err(Stop::Failure(self.failure(Some(k), what)));
                 }
-                (self.seats[k].done, self.seats[k].outcome) = (true, Some(outcome));
+                let now = self.now;
+                let counted = self.seats[k]
+                    .part
+                    .as_ref()
+                    .map(|p| p.status().peers.iter().map(|p| p.counted || p.stands).collect());
+                let seat = &mut self.seats[k];
+                seat.counted = counted.unwrap_or_default();
+                (seat.done, seat.done_at, seat.outcome) = (true, now, Some(outcome));
             }
             Effect::Note(_) => (),
         }

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::Arrival;
 use super::admission::{Admission, Comer, Reason, Refusal, Verdict};
 use super::inbox::Inbox;
-use super::link::{self, Bye, LINK_VERSION, Said, SessionId, listen};
+use super::link::{self, Bye, LINK_VERSION, LINK_VERSION_OLDEST, Said, SessionId, listen};
 use super::outbox::Outbox;
 use super::settings::{Link, Neighbour};
 use super::stream::{Peer, Stream};
@@ -138,7 +138,7 @@ async fn answer(shared: &Shared, mut admitted: Admitted, dialled: bool, hello: &
 }
 
 fn judge(shared: &Shared, who: &Identity, version: u8, session: SessionId, dialled: Option<usize>) -> Verdict {
-    if version != LINK_VERSION {
+    if version.min(LINK_VERSION) < LINK_VERSION_OLDEST {
         return Verdict::Refused(Reason::Version);
     }
     if dialled.is_some_and(|place| shared.neighbours[place].name != who.name) {

@@ -13,8 +13,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::FRAME_BYTES_MAX;
 use crate::certs::Identity;
 
-/// Version of what is said on a connection.
-pub const LINK_VERSION: u8 = 1;
+/// Newest version of what is said on a connection that this program knows, and the oldest one that it still speaks. Each end says its
+/// newest one; they speak the smaller of the two, if both still do. Version 2 came with edges that are compared.
+pub const LINK_VERSION: u8 = 2;
+pub const LINK_VERSION_OLDEST: u8 = 2;
 
 const HELLO: u8 = 1;
 const FRAME: u8 = 2;
