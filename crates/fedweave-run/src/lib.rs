@@ -32,6 +32,7 @@ pub mod relax;
 pub mod request;
 pub mod run_dir;
 pub mod slide;
+pub mod theory;
 pub mod training;
 pub mod trust;
 pub mod tune;

@@ -26,6 +26,7 @@ use crate::watch::{Observer, Stage, time_left};
 use choose::choose;
 use walk::{Walk, Walked};
 
+pub(crate) use partition::partition as partition_of;
 pub use summary::summary;
 pub use text::text;
 pub use write::{path_report, write_run};
@@ -156,7 +157,7 @@ fn setup(request: &PathRequest, input: &Input) -> Result<Setup> {
     let fit = &request.fit;
     let loss = fit.model.loss(input)?;
     let checked = check(&fit.model, input, &loss)?;
-    let given = request.partition.as_ref().map(|choice| partition::partition(choice, input)).transpose()?;
+    let given = request.partition.as_ref().map(|choice| partition_of(choice, input)).transpose()?;
     let spec = fit.held_out.spec.as_ref();
     let split = spec.map(|spec| hold_out(input, spec, "leave out --validation")).transpose()?;
     let options = &fit.model.options;
