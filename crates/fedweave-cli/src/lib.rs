@@ -4,6 +4,7 @@
 mod audit_log;
 #[cfg(feature = "federation")]
 mod certs;
+mod check;
 mod demo;
 mod explain;
 mod files;
@@ -83,6 +84,9 @@ enum Command {
     /// Whose rows shaped the models of a run, and what shapes single predictions
     #[command(after_help = explain::EXAMPLES)]
     Explain(explain::ExplainArgs),
+    /// What theorems say about a run, beside what is there
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArgs),
     /// What noise costs, attempts to break it, and features that hide something
     #[command(subcommand, after_help = privacy::EXAMPLES)]
     Privacy(privacy::PrivacyCommand),
@@ -182,6 +186,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(command),
         Command::Explain(args) => explain::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "studio")]

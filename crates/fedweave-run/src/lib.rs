@@ -34,6 +34,7 @@ pub mod request;
 pub mod run_dir;
 pub mod slide;
 mod split_file;
+pub mod theory;
 pub mod training;
 pub mod trust;
 pub mod tune;

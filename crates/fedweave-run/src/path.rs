@@ -26,6 +26,7 @@ use crate::watch::{Observer, Stage, time_left};
 use choose::choose;
 use walk::{Walk, Walked};
 
+pub(crate) use partition::partition as partition_of;
 pub use summary::summary;
 pub use text::text;
 pub use write::{path_report, write_run};
@@ -158,7 +159,7 @@ fn setup(request: &mut PathRequest, input: &mut Input) -> Result<Setup> {
     let fit = &mut request.fit;
     let loss = fit.model.loss(input)?;
     let checked = check(&fit.model, input, &loss)?;
-    let given = request.partition.as_ref().map(|choice| partition::partition(choice, input)).transpose()?;
+    let given = request.partition.as_ref().map(|choice| partition_of(choice, input)).transpose()?;
     let spec = fit.held_out.spec.as_ref();
     let split = spec.map(|spec| hold_out(input, &fit.held_out, spec, "leave out --validation")).transpose()?;
     let Checked { rows: training, loss: built } = match &split {

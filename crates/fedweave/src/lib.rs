@@ -49,6 +49,7 @@ mod scratch;
 pub mod solve;
 pub mod split;
 pub mod synthetic;
+pub mod theory;
 pub mod trust;
 pub mod tune;
 mod unroll;

@@ -21,6 +21,7 @@ use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::solve::{Record, Settings, Solution, Status, Watch, solve};
 
+pub(crate) use balance::balance;
 pub use breakpoints::Breakpoint;
 use chain::{Chain, Heeding, chains};
 pub use lambda_max::{Bracket, lambda_max};

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bad_input;
+mod check;
 mod explain;
 mod extremes;
 mod federation;

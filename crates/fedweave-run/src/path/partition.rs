@@ -10,7 +10,7 @@ use crate::error::{Error, Result, refuse, require};
 use crate::request::path::PartitionChoice;
 
 /// The partition asked for.
-pub(super) fn partition(choice: &PartitionChoice, input: &Input) -> Result<Partition> {
+pub(crate) fn partition(choice: &PartitionChoice, input: &Input) -> Result<Partition> {
     let (shown, labels) = match choice {
         PartitionChoice::Column(column) => {
             let known = input.per_node.iter().find(|c| &c.name == column);

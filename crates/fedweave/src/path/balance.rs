@@ -8,7 +8,7 @@ const STEPS_MAX: usize = 500;
 
 /// Changes the flows `u` so that `(D'u)_i = demand_i` at all nodes, exactly but for rounding. The demands of a component must
 /// add up to zero. The change is nearly the smallest in `sum_e |c_e|^2 / A_e^2`.
-pub(super) fn balance(graph: &Graph, u: &mut Matrix, demand: &Matrix) {
+pub(crate) fn balance(graph: &Graph, u: &mut Matrix, demand: &Matrix) {
     let potential = potentials(graph, &defect(graph, u, demand), demand);
     for e in 0..graph.edges() {
         let ((i, j), a) = (graph.nodes_of(e), graph.weight(e));

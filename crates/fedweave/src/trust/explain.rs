@@ -4,6 +4,7 @@ pub mod guesses;
 pub mod influence;
 pub mod paths;
 mod system;
+pub(crate) use system::hessians;
 
 pub use guesses::with_guesses;
 pub use influence::{Influence, Shaped, Unexplained};

@@ -99,7 +99,7 @@ fn edge_hessian(problem: &Problem, w: &Matrix, u: &Matrix, edge: usize) -> Vec<f
 }
 
 /// The Hessians of all nodes, `d x d` each; `None` where the loss has kinks.
-pub(super) fn hessians(problem: &Problem, w: &Matrix) -> Option<Vec<f64>> {
+pub(crate) fn hessians(problem: &Problem, w: &Matrix) -> Option<Vec<f64>> {
     let (loss, d) = (problem.loss(), problem.dim());
     let second = loss.second_order().filter(|second| !second.has_kinks())?;
     let (mut all, mut packed) = (vec![0.0; problem.nodes() * d * d], vec![0.0; packed_len(d)]);
