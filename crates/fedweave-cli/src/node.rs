@@ -154,6 +154,7 @@ fn words(reason: Reason) -> &'static str {
         Reason::PeerLost => "stopped, because a neighbour is gone and the policy is to stop,",
         Reason::Left => "left",
         Reason::PeerFinished => "ended, because a neighbour had ended,",
+        Reason::Spent => "stopped, because the privacy of its rows is spent,",
         Reason::Diverged => "diverged (numbers out of range, or a model that cannot be fitted)",
     }
 }

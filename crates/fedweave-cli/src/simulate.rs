@@ -26,6 +26,9 @@ Examples:
   fedweave simulate --coupling --seeds 200
       the same with a coupling that the parts learn together before their rounds
 
+  fedweave simulate --noise --seeds 2000
+      noisy gradients, also with rollbacks: nothing leaves that was not paid for, replays send the same bytes
+
   fedweave simulate --liars --seeds 2000
       up to a fifth of the nodes lie: honest models must stay within the bound
 
@@ -55,6 +58,9 @@ pub struct SimulateArgs {
     /// Parts learn the coupling before the primal-dual method
     #[arg(long, conflicts_with_all = ["liars", "predictions"])]
     coupling: bool,
+    /// Noisy gradients and their ledgers, instead of the primal-dual method
+    #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling"])]
+    noise: bool,
     /// Largest share of frames lost
     #[arg(long, default_value_t = Limits::default().loss)]
     loss: f64,
@@ -74,12 +80,13 @@ pub struct SimulateArgs {
 
 impl SimulateArgs {
     fn subject(&self) -> Subject {
-        match (self.liars, self.predictions, self.coupling) {
-            (true, ..) => Subject::Liars,
-            (_, true, _) => Subject::Predictions,
-            (.., true) => Subject::Coupling,
-            _ => Subject::Parameters,
-        }
+        let asked = [
+            (self.liars, Subject::Liars),
+            (self.predictions, Subject::Predictions),
+            (self.coupling, Subject::Coupling),
+            (self.noise, Subject::Noise),
+        ];
+        asked.into_iter().find(|(asked, _)| *asked).map_or(Subject::Parameters, |(_, subject)| subject)
     }
 }
 
@@ -127,6 +134,7 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
             Subject::Liars => " --liars",
             Subject::Predictions => " --predictions",
             Subject::Coupling => " --coupling",
+            Subject::Noise => " --noise",
             Subject::Parameters => "",
         };
         say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;

@@ -11,6 +11,7 @@ mod join;
 mod learning;
 mod mutant;
 mod note;
+mod pay;
 mod peer;
 mod receive;
 mod rounds;
@@ -100,7 +101,8 @@ impl Part {
         part.reason = saved.reason;
         (part.epoch_max, part.residual) = (saved.epoch_max, saved.residual);
         part.boundary.sent = saved.sent;
-        part.rebuild(saved.w, &saved.u, saved.memory)?;
+        let memory = part.check_releases(saved.memory)?;
+        part.rebuild(saved.w, &saved.u, memory)?;
         let done = part.done;
         part.peers.iter_mut().for_each(|p| p.acked = done);
         if part.reason.is_some() {

@@ -140,7 +140,7 @@ pub fn run_part(
     let _lock = lock(state)?;
     let _ = fs::remove_file(state.join(LEAVE));
     let mut store = FileStore::new(&state.join("checkpoint"), options.fsync)?;
-    let plan = protect(settings)?;
+    let (plan, mut rounds) = protect(settings)?;
     let mut part = part(plan, &settings.state, options.begin, store.load()?, tell)?;
     let mut log = EventLog::open(&state.join("events.jsonl"), now_ms())?;
     begin_log(settings, options, &mut log, tell)?;
@@ -154,6 +154,7 @@ pub fn run_part(
     let around = Surroundings {
         transport: &mut *transport,
         store: &mut store,
+        spend: &mut |record| rounds.as_mut().map_or(Ok(()), |rounds| rounds.add(record)),
         log: &mut log,
         shared: &shared,
         witness: recorder.as_mut().map(|r| r as &mut dyn FnMut(usize, &[u8])),
@@ -275,7 +276,7 @@ impl PartSummary {
             // Somebody is dead somewhere, and all stop.
             Reason::PeerFinished => policy != DeadPolicy::Stop,
             Reason::Converged | Reason::RoundLimit | Reason::Left => true,
-            Reason::PeerLost | Reason::Diverged => false,
+            Reason::PeerLost | Reason::Diverged | Reason::Spent => false,
         }
     }
 }

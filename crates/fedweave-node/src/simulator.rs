@@ -11,6 +11,7 @@ mod faults;
 mod incidents;
 mod invariants;
 mod liars;
+mod noise;
 mod predictions;
 mod scene;
 mod seat;
@@ -41,6 +42,10 @@ pub struct Tally {
     pub crashes: u64,
     /// Checkpoints torn, lost or damaged.
     pub damaged: u64,
+    /// Times that all parts fell back to an older state together.
+    pub rollbacks: u64,
+    /// Releases of noisy gradients that were paid for.
+    pub releases: u64,
     /// Virtual time until all parts were done, in milliseconds.
     pub elapsed_ms: u64,
 }

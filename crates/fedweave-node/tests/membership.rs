@@ -56,6 +56,7 @@ struct Desk {
     parts: Vec<Option<Part>>,
     frames: VecDeque<(usize, PeerId, Vec<u8>)>,
     saved: Vec<Vec<u8>>,
+    spent: Vec<Vec<Vec<u8>>>,
     outcomes: Vec<Option<Outcome>>,
     notes: Vec<(usize, Note)>,
     now: u64,
@@ -70,6 +71,7 @@ impl Desk {
             plans,
             frames: VecDeque::new(),
             saved: vec![Vec::new(); PARTS],
+            spent: vec![Vec::new(); PARTS],
             outcomes: (0..PARTS).map(|_| None).collect(),
             notes: Vec::new(),
             now: 0,
@@ -106,6 +108,7 @@ impl Desk {
                     let back = self.plans[other].peers.iter().position(|n| *n == self.plans[k].name).unwrap();
                     self.frames.push_back((other, PeerId(back as u32), bytes));
                 }
+                Effect::Spend(record) => self.spent[k].push(record),
                 Effect::Note(note) => self.notes.push((k, note)),
                 Effect::Done(outcome) => self.outcomes[k] = Some(*outcome),
             }
@@ -210,6 +213,47 @@ fn a_new_part_starts_from_its_neighbours() {
     assert!(norm2(&off) < norm2(goal.row(DEAD)), "{off:?}");
     desk.run(|d| d.all_done(None));
     desk.check(&goal, None);
+}
+
+/// A part that was given up and joins again goes on at other models: what it releases there is paid for, and when nothing is left it stops.
+#[test]
+fn a_part_that_joins_again_pays_for_what_it_releases() {
+    use fedweave::trust::privacy::rounds::GradientNoise;
+    use fedweave_node::noise::NoisePlan;
+    for (seed, spare) in [(1u8, 40), (2, 40), (3, 0)] {
+        let mut network = network(DeadPolicy::Continue);
+        network.penalty = PenaltyKind::Squared;
+        network.method = MethodSpec::NoisyFedGd { step: 0.05 };
+        (network.rounds_max, network.tolerance) = (600, None);
+        let mut desk = Desk::new(&network, Some(DEAD));
+        let settings = GradientNoise { row_norm: 10.0, clip: 0.5, multiplier: 1.0, rate: 1.0 };
+        let budget = network.rounds_max / 2 + spare;
+        for k in 0..PARTS {
+            let releases = if k == DEAD { budget } else { network.rounds_max };
+            desk.plans[k].noise = Some(NoisePlan::new(settings, [seed; 32], releases));
+            desk.parts[k] = Some(Part::new(desk.plans[k].clone()).unwrap());
+        }
+        desk.announce(DEAD, true);
+        desk.run(|d| d.round(DEAD) >= 20 + u64::from(seed));
+        desk.kill(DEAD);
+        let other = (0..PARTS).find(|k| *k != DEAD).unwrap();
+        let before = desk.spent[DEAD].len();
+        desk.run(|d| d.round(other) >= 100);
+        let mut plan = desk.plans[DEAD].clone();
+        // Without its ledger it does not start.
+        assert!(Part::restore(plan.clone(), &desk.saved[DEAD]).is_err());
+        assert!(plan.noise.as_mut().unwrap().recall(&desk.spent[DEAD].concat()));
+        desk.parts[DEAD] = Some(Part::restore(plan, &desk.saved[DEAD]).unwrap());
+        desk.announce(DEAD, true);
+        desk.run(|d| d.all_done(None));
+        let spent = &desk.spent[DEAD];
+        assert!(before >= 20 && spent.len() as u64 <= budget, "{before} {}", spent.len());
+        let marks: std::collections::BTreeSet<_> = spent.iter().map(|record| record[8..24].to_vec()).collect();
+        assert_eq!(marks.len(), spent.len(), "the same gradients were paid for twice");
+        let rejoined = desk.notes.iter().any(|(k, n)| *k == DEAD && matches!(n, Note::Joined { .. }));
+        assert!(rejoined, "it did not join again");
+        assert_eq!(desk.outcomes[DEAD].as_ref().unwrap().reason, Reason::Spent);
+    }
 }
 
 #[test]

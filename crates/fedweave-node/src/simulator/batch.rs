@@ -20,6 +20,8 @@ pub enum Subject {
     Predictions,
     /// The same as the first, with a coupling that the parts learn before.
     Coupling,
+    /// Noisy gradients and their ledgers, with rollbacks.
+    Noise,
     /// Neighbours that lie: honest models must stay within the bound.
     Liars,
 }
@@ -77,6 +79,7 @@ impl Batch {
             Subject::Parameters => Scene::standard,
             Subject::Predictions => Scene::predictions,
             Subject::Coupling => Scene::coupling,
+            Subject::Noise => Scene::noisy,
             Subject::Liars => return Ok(Vec::new()),
         };
         let wanted: Vec<u64> = if self.count == 1 { vec![self.first % SCENES] } else { (0..SCENES).collect() };
@@ -97,6 +100,8 @@ impl BatchOutcome {
         self.tally.doubled += tally.doubled;
         self.tally.crashes += tally.crashes;
         self.tally.damaged += tally.damaged;
+        self.tally.rollbacks += tally.rollbacks;
+        self.tally.releases += tally.releases;
         self.tally.elapsed_ms = self.tally.elapsed_ms.max(tally.elapsed_ms);
     }
 }

@@ -61,6 +61,8 @@ pub enum Incident {
         /// True if it fails in the middle of its next write instead of now.
         in_write: bool,
     },
+    /// All parts fall back to the state they had at the last rollback, or to none.
+    Rollback,
     /// Links are cut.
     Cut {
         /// Which.

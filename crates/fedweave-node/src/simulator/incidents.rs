@@ -27,6 +27,7 @@ impl World<'_> {
                     self.crash(part, back_after_ms);
                 }
             }
+            Incident::Rollback => self.roll_back(),
             Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
             Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
         }
@@ -47,7 +48,14 @@ impl World<'_> {
         }
         #[cfg(test)]
         self.seats[k].store.plant(self.mutant);
-        let plan = self.scene.plans[k].clone();
+        let mut plan = self.scene.plans[k].clone();
+        if let Some(noise) = &mut plan.noise
+            && !noise.recall(&self.seats[k].ledger.concat())
+        {
+            return Err(self.failure(Some(k), "its ledger is damaged".into()));
+        }
+        #[cfg(test)]
+        Part::spoil_noise(&mut plan, self.mutant, self.seats[k].life);
         let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
         let part = match &checkpoint {
             Some(bytes) => Part::restore(plan, bytes),
