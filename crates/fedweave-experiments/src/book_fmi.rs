@@ -1,6 +1,8 @@
 //! The weather-station assignments of the course: graphs, FedGD and closed-form models, with the settings of the
 //! reference notebooks. `alpha` there is our `lambda` with the squared penalty.
 
+mod numpy;
+mod privacy;
 mod reference;
 mod stations;
 
@@ -20,7 +22,7 @@ use reference::{CLOSED_FORM, FEDGD_DAILY_82, HOURLY_FEDGD, HourlyFedGd};
 use stations::{Stations, daily, daily_start, hourly};
 
 /// Entries of the reference, to report progress by.
-const ENTRIES: usize = 9;
+const ENTRIES: usize = 10;
 
 pub fn run(_: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     let mut found = Outcome::default();
@@ -50,6 +52,8 @@ pub fn run(_: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     graph_from_means(&stations, &mut found)?;
     step();
     early_stop(&stations, &mut found)?;
+    step();
+    privacy::entries(&mut found)?;
     let stations = daily()?;
     step();
     daily_graph(&stations, &mut found)?;

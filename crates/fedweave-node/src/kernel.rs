@@ -88,7 +88,8 @@ pub fn kernel(
             Box::new(GradientRound::part(Box::new(problem), own, w, step))
         }
         MethodSpec::NoisyFedGd { step } => {
-            let none = fedweave::Error::Method { method: "noisy-fedgd", needs: "[privacy] with method = \"gradients\"" };
+            let none =
+                fedweave::Error::Method { method: "noisy-fedgd", needs: "[privacy] with method = \"gradients\"" };
             let noise = plan.noise.as_ref().ok_or(none)?;
             let (draw, rounds) = (noise.draw(plan.nodes.clone()), plan.stop.rounds_max);
             let mut round = NoisyRound::part(Box::new(problem), own, w, step, noise.gradients(plan)?, rounds, draw);

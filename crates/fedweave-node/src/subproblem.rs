@@ -89,7 +89,10 @@ fn check_settings(plan: &Plan) -> Result<()> {
         return Err(fault.into());
     }
     if plan.noise.is_some() != matches!(plan.method, MethodSpec::NoisyFedGd { .. }) {
-        let fault = fedweave::Error::Method { method: "noisy-fedgd", needs: "[privacy] with method = \"gradients\", which needs it" };
+        let fault = fedweave::Error::Method {
+            method: "noisy-fedgd",
+            needs: "[privacy] with method = \"gradients\", which needs it",
+        };
         return Err(fault.into());
     }
     if plan.noise.is_some() && stop.tolerance.is_some() {

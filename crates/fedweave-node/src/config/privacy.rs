@@ -1,10 +1,10 @@
 //! Noise that protects every row of a part.
 
-use fedweave::loss::{Family, LossSpec};
-use fedweave::trust::privacy::accountant::{check_privacy, noise};
 use fedweave::Dataset;
+use fedweave::loss::{Family, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::trust::privacy::accountant::gaussian;
+use fedweave::trust::privacy::accountant::{check_privacy, noise};
 use fedweave::trust::privacy::rounds::{GradientNoise, has_rounds, usual_clip};
 use fedweave::trust::privacy::statistics::Ranges;
 use serde::{Deserialize, Serialize};
@@ -82,20 +82,27 @@ impl PrivacySection {
             return Err(ConfigFault::Belongs { key: "[privacy]", owner: "one loss for all nodes".into() });
         };
         if plan.models.is_some() || plan.coupling.is_some() {
-            let owner = "parameters with a coupling that is given: nothing bounds how far one row moves predictions or sums";
+            let owner =
+                "parameters with a coupling that is given: nothing bounds how far one row moves predictions or sums";
             return Err(ConfigFault::Belongs { key: "[privacy]", owner: owner.into() });
         }
         if !self.on_gradients() {
-            let foreign = [("privacy.rate", self.rate.is_some()), ("privacy.gradient-clip", self.gradient_clip.is_some())];
+            let foreign =
+                [("privacy.rate", self.rate.is_some()), ("privacy.gradient-clip", self.gradient_clip.is_some())];
             if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
                 return Err(ConfigFault::Belongs { key, owner: "method = \"gradients\"".into() });
             }
             let squared = family == Family::Squared && !noisy;
             let owner = || "the squared loss, and to another method than noisy-fedgd".into();
-            return if squared { Ok(()) } else { Err(ConfigFault::Belongs { key: "privacy.method = \"statistics\"", owner: owner() }) };
+            return if squared {
+                Ok(())
+            } else {
+                Err(ConfigFault::Belongs { key: "privacy.method = \"statistics\"", owner: owner() })
+            };
         }
         if !noisy || !has_rounds(family) {
-            let owner = "federation.method = \"noisy-fedgd\" with the squared, huber, logistic or squared hinge loss".into();
+            let owner =
+                "federation.method = \"noisy-fedgd\" with the squared, huber, logistic or squared hinge loss".into();
             return Err(ConfigFault::Belongs { key: "privacy.method = \"gradients\"", owner });
         }
         if self.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1.0)) {

@@ -78,7 +78,8 @@ impl FederationSection {
                 MethodSpec::AsyncFedGd { step: self.step.ok_or(no_step)?, staleness: self.staleness.unwrap_or(5) }
             }
             other => {
-                let known = "unknown; use primal-dual, fedgd, noisy-fedgd, fedrelax, fedrelax-predictions or async-fedgd";
+                let known =
+                    "unknown; use primal-dual, fedgd, noisy-fedgd, fedrelax, fedrelax-predictions or async-fedgd";
                 return Err(out_of_range("federation.method", format!("{other:?}"), known));
             }
         })

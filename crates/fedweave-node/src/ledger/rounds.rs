@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{LedgerError, at, private};
 use crate::noise::RECORD;
+use crate::protect::log_path;
 
 /// A file to which records are added.
 #[derive(Debug)]
@@ -26,6 +27,11 @@ impl RoundLog {
             file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(at(path))?;
         }
         Ok((RoundLog { path: path.to_path_buf(), file }, records))
+    }
+
+    /// Records beside a ledger, of the entry `what`.
+    pub fn count(ledger: &Path, what: &str) -> u64 {
+        std::fs::metadata(log_path(ledger, what)).map_or(0, |file| file.len() / RECORD as u64)
     }
 
     /// Adds a record; when this returns, neither a crash nor a loss of power loses it.

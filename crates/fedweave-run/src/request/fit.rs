@@ -121,7 +121,7 @@ impl FitRequest {
             folds.is_none() || !reader.has("validation"),
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
-        let privacy = PrivacyChoice::read(reader)?;
+        let privacy = PrivacyChoice::read(reader, job)?;
         let graph = GraphChoice::read(reader, &model)?;
         let learnt = coupling == CouplingChoice::Learnt;
         let in_the_way =

@@ -34,7 +34,15 @@ pub struct NoisyRound<P, D> {
 impl<R: Rng, P: Borrow<Problem> + Sync, D: Fn(usize, &[f64]) -> R + Sync> NoisyRound<P, D> {
     /// The nodes `own` of a problem, in increasing order, from the models `w` of all; `gradients` are those of the own nodes. The answer
     /// is the mean over the second half of `rounds`.
-    pub fn part(problem: P, own: Vec<u32>, w: Matrix, step: f64, gradients: ClippedGradients, rounds: u64, draw: D) -> Self {
+    pub fn part(
+        problem: P,
+        own: Vec<u32>,
+        w: Matrix,
+        step: f64,
+        gradients: ClippedGradients,
+        rounds: u64,
+        draw: D,
+    ) -> Self {
         let mut place = vec![0; w.rows()];
         own.iter().enumerate().for_each(|(k, i)| place[*i as usize] = k as u32);
         let sum = Matrix::zeros(own.len(), w.cols());

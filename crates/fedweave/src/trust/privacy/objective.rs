@@ -112,7 +112,8 @@ impl Perturbation {
                 return Ok(None);
             }
             let determinant = (share * curvature * row_norm * row_norm / (2.0 * ridge)).ln_1p();
-            let needs = "larger: the ratio of determinants alone would spend epsilon; --dp-method output has no such limit";
+            let needs =
+                "larger: the ratio of determinants alone would spend epsilon; --dp-method output has no such limit";
             let mu = mu(determinant, left * epsilon, left * delta);
             let mu = mu.ok_or(Error::Parameter { name: "ridge", value: ridge, needs })?;
             Grid::new(1.0 / mu, 2.0 * share * gradient, dim).map(Some).ok_or(too_fine.clone())

@@ -76,7 +76,11 @@ impl GradientNoise {
 
     /// Which rows are exchanged, dropped or added in what is promised.
     pub fn adjacency(&self) -> &'static str {
-        if self.rate < 1.0 { "gradients of one row of one node left out or not" } else { "one row of one node replaced" }
+        if self.rate < 1.0 {
+            "gradients of one row of one node left out or not"
+        } else {
+            "one row of one node replaced"
+        }
     }
 }
 
