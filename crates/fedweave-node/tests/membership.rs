@@ -223,17 +223,18 @@ fn a_part_that_joins_again_pays_for_what_it_releases() {
     for (seed, spare) in [(1u8, 40), (2, 40), (3, 0)] {
         let mut network = network(DeadPolicy::Continue);
         network.penalty = PenaltyKind::Squared;
-        network.method = MethodSpec::NoisyFedGd { step: 0.05 };
+        network.method = MethodSpec::FedGd { step: 0.05 };
         (network.rounds_max, network.tolerance) = (600, None);
         let mut desk = Desk::new(&network, Some(DEAD));
         let settings = GradientNoise { row_norm: 10.0, clip: 0.5, multiplier: 1.0, rate: 1.0 };
         let budget = network.rounds_max / 2 + spare;
         for k in 0..PARTS {
             let releases = if k == DEAD { budget } else { network.rounds_max };
+            desk.plans[k].method = MethodSpec::NoisyFedGd { step: 0.05 };
             desk.plans[k].noise = Some(NoisePlan::new(settings, [seed; 32], releases));
             desk.parts[k] = Some(Part::new(desk.plans[k].clone()).unwrap());
         }
-        desk.announce(DEAD, true);
+        (0..PARTS).for_each(|k| desk.announce(k, true));
         desk.run(|d| d.round(DEAD) >= 20 + u64::from(seed));
         desk.kill(DEAD);
         let other = (0..PARTS).find(|k| *k != DEAD).unwrap();

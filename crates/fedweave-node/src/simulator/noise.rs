@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::faults::{Faults, Incident};
 use super::scene::{Scene, of_trace, random_network};
 use super::store::FaultyStore;
-use super::world::World;
+use super::world::{What, World};
 use crate::error::Result;
 use crate::noise::NoisePlan;
 use crate::plan::{MethodSpec, PenaltyKind};
@@ -65,9 +65,10 @@ impl Faults {
 }
 
 impl World<'_> {
-    /// Ledgers stay; everything else is as it was at the rollback before, or at the start.
+    /// Ledgers stay; everything else is as it was at the rollback before, or at the start. Connections end: what is on its way is lost.
     pub(super) fn roll_back(&mut self) {
         self.tally.rollbacks += 1;
+        self.what.iter_mut().for_each(|what| drop(what.take_if(|what| matches!(what, What::Deliver { .. }))));
         for k in 0..self.seats.len() {
             let seat = &mut self.seats[k];
             let older: FaultyStore = std::mem::replace(&mut seat.older, seat.store.clone());

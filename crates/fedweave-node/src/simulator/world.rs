@@ -55,7 +55,7 @@ pub(super) struct World<'s> {
     order: u64,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     /// What happens, by the number in the queue; freed places are used again.
-    what: Vec<Option<What>>,
+    pub(super) what: Vec<Option<What>>,
     free: Vec<usize>,
     pub(super) seats: Vec<Seat>,
     pub(super) cuts: Vec<(Cut, u64)>,

@@ -60,7 +60,7 @@ impl Protection {
             PrivacyMethod::Objective => "the gradient of what is minimised".into(),
             PrivacyMethod::Gradients if rate < 1.0 => {
                 format!(
-                    "the gradients of every node in {rounds} rounds, of a random {} of the rows each,",
+                    "the gradients of every node in {rounds} rounds, of a random {} of the rows each",
                     number(rate)
                 )
             }
