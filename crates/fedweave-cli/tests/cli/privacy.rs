@@ -175,7 +175,20 @@ fn a_part_that_lost_its_ledger_sends_nothing() {
 #[test]
 fn the_budget_pays_for_lambda_and_for_narrower_ranges() {
     let sandbox = Sandbox::new();
-    let auto = PRIVATE.replace("--lambda 1", "--lambda auto");
+    let (mut rows, mut edges) = (String::from("node,x1,x2,y\n"), String::from("source,target\n"));
+    for i in 0..12 {
+        (0..10).for_each(|k| {
+            rows +=
+                &format!("n{i:02},{},{},{}\n", k as f64 / 5.0 - 1.0, (k * i % 7) as f64 / 7.0, (k + i) as f64 / 10.0)
+        });
+        edges += &if i > 0 { format!("n{:02},n{i:02}\n", i - 1) } else { String::new() };
+    }
+    sandbox.write("many.csv", rows);
+    sandbox.write("many-edges.csv", edges);
+    let auto = PRIVATE
+        .replace("--lambda 1", "--lambda auto")
+        .replace("edges.csv", "many-edges.csv")
+        .replace("nodes.csv", "many.csv");
     let found = sandbox.json(&format!("{auto} --dp-epsilon 1000"));
     assert!(found["privacy"]["lambda"].as_str().unwrap().contains("exponential mechanism"), "{found}");
     assert!(found["lambda"].as_f64().is_some());

@@ -12,6 +12,9 @@ use crate::wording::number;
 /// Models of so many other nodes stand for a model that cannot know a row.
 const REFERENCES: usize = 8;
 
+/// Surprises are compared down to this.
+const SMALL: f64 = 1e-12;
+
 /// Can rows that a run was trained with be told from others?
 #[derive(Debug, Clone, PartialEq)]
 pub struct MembersRequest {
@@ -62,7 +65,8 @@ fn scores(predictor: &Predictor, path: &Path, nodes: usize) -> Result<Vec<Vec<f6
         let other = |k: usize| (row.node + 1 + k * (nodes - 1) / references) % nodes;
         let theirs = (0..references).map(|k| predictor.surprise(NewRow { node: other(k), ..row }, *label));
         let reference = theirs.sum::<Result<f64>>()? / references as f64;
-        found[row.node].push(reference - own);
+        // The likelihood ratio with deviations that fit best: what counts is how many times worse others are.
+        found[row.node].push(((reference + SMALL) / (own + SMALL)).ln());
     }
     Ok(found)
 }

@@ -59,10 +59,7 @@ impl Protection {
             PrivacyMethod::Output => "the models".into(),
             PrivacyMethod::Objective => "the gradient of what is minimised".into(),
             PrivacyMethod::Gradients if rate < 1.0 => {
-                format!(
-                    "the gradients of every node in {rounds} rounds, of a random {} of the rows each",
-                    number(rate)
-                )
+                format!("the gradients of every node in {rounds} rounds, of a random {} of the rows each", number(rate))
             }
             PrivacyMethod::Gradients => format!("the gradients of every node in {rounds} rounds"),
         };
