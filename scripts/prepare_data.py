@@ -57,6 +57,15 @@ def fmi_splits(source):
         yield part["node"], part["set_rs1"], part["set_rs4740"]
 
 
+def fmi_order(source):
+    """The line of every row of fmi_hourly_2024.csv.gz in the source, counted from 0."""
+    rows = read(source / "fmi" / "hourly_2024.csv.gz")
+    time = {text: datetime.datetime.fromisoformat(text) for text in {row["Timestamp"] for row in rows}}
+    yield ("row",)
+    for place in sorted(range(len(rows)), key=lambda place: (rows[place]["name"], time[rows[place]["Timestamp"]])):
+        yield (str(place),)
+
+
 def fmi_daily(source):
     """Ten rows a station: five daily maxima and minima, and the maximum of the next day."""
     folder = source / "fmi"
@@ -109,6 +118,7 @@ def sacramento(source):
 DATASETS = {
     "fmi": (fmi, "fmi_hourly_2024.csv.gz"),
     "fmi-splits": (fmi_splits, "fmi_hourly_2024_splits.csv.gz"),
+    "fmi-order": (fmi_order, "fmi_hourly_2024_order.csv.gz"),
     "fmi-daily": (fmi_daily, "fmi_daily_2025.csv.gz"),
     "fmi-start": (fmi_start, "fmi_daily_2025_start.csv.gz"),
     "lucas": (lucas, "lucas_housing.csv.gz"),

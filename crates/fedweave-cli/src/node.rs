@@ -178,7 +178,7 @@ fn report(args: &NodeArgs, settings: &PartSettings, summary: &PartSummary) -> Re
 fn exit(summary: &PartSummary) -> Exit {
     match summary.reason {
         Reason::PeerFinished | Reason::PeerLost => Exit::PeerEnded,
-        Reason::Diverged => Exit::Unfinished,
+        Reason::Diverged | Reason::Spent => Exit::Unfinished,
         Reason::Left => Exit::Done,
         Reason::Converged | Reason::RoundLimit if summary.missing.is_empty() => Exit::Done,
         Reason::Converged | Reason::RoundLimit => Exit::Without,
@@ -193,6 +193,7 @@ fn words(reason: Reason) -> &'static str {
         Reason::PeerLost => "stopped, because a neighbour is gone and the policy is to stop,",
         Reason::Left => "left",
         Reason::PeerFinished => "ended, because a neighbour had ended,",
+        Reason::Spent => "stopped, because the privacy of its rows is spent,",
         Reason::Diverged => "diverged (numbers out of range, or a model that cannot be fitted)",
     }
 }

@@ -10,6 +10,8 @@ use fedweave_run::privacy::features::FeaturesRequest;
 use fedweave_run::privacy::leak::LeakRequest;
 #[cfg(feature = "federation")]
 use fedweave_run::privacy::ledger;
+use fedweave_run::privacy::members::MembersRequest;
+use fedweave_run::privacy::reconstruct::ReconstructRequest;
 
 use crate::files::write;
 use crate::{Exit, say};
@@ -21,6 +23,8 @@ Examples:
   fedweave privacy epsilon --noise laplace --sigma 20 --rounds 100 --delta 1e-6
   fedweave privacy features nodes.csv --private lat,lon --target y --out z.csv
   fedweave privacy leak run --table stations.csv --attribute lat
+  fedweave privacy leak run --members trained-with.csv --others new.csv
+  fedweave privacy reconstruct nodes.csv --target y --epsilon 1
   fedweave privacy audit --epsilon 1 --delta 1e-5";
 
 /// What noise costs, and attempts to break it
@@ -30,8 +34,10 @@ pub enum PrivacyCommand {
     Epsilon(EpsilonArgs),
     /// Features that hide private columns from linear guesses
     Features(FeaturesArgs),
-    /// What the models of a run say about an attribute of their nodes
+    /// What the models of a run say about an attribute of their nodes, or about which rows they were trained with
     Leak(LeakArgs),
+    /// What the only neighbour of every node would find out about its rows from the rounds of a fit
+    Reconstruct(ReconstructArgs),
     #[cfg(feature = "federation")]
     /// What parts of a federation have spent of the privacy of their rows
     Ledger {
@@ -95,22 +101,55 @@ pub struct FeaturesArgs {
     json: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct LeakArgs {
     /// Run directory of `fedweave fit --out`
     run: PathBuf,
-    /// Table with the attribute of every node
-    #[arg(long, value_name = "FILE")]
-    table: PathBuf,
-    /// Its column
-    #[arg(long, value_name = "COLUMN")]
-    attribute: String,
+    /// Table with an attribute of every node
+    #[arg(long, value_name = "FILE", requires = "attribute")]
+    table: Option<PathBuf>,
+    /// Its column: can it be guessed from the models?
+    #[arg(long, value_name = "COLUMN", requires = "table")]
+    attribute: Option<String>,
+    /// Rows that the run was trained with: can they be told from others?
+    #[arg(long, value_name = "FILE", requires = "others", required_unless_present = "table")]
+    members: Option<PathBuf>,
+    /// Rows of the same nodes that it was not trained with
+    #[arg(long, value_name = "FILE", requires = "members")]
+    others: Option<PathBuf>,
+    /// Column that names the node of a row, of --table
+    #[arg(long, default_value = "node")]
+    node: String,
+    /// Seed of the nodes that guesses are judged on, and of intervals
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Clone)]
+pub struct ReconstructArgs {
+    /// Table with one row per data point
+    nodes: PathBuf,
+    /// Column that is predicted
+    #[arg(long)]
+    target: String,
     /// Column that names the node of a row
     #[arg(long, default_value = "node")]
     node: String,
-    /// Seed of the nodes that guesses are judged on
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Columns to leave out
+    #[arg(long, value_delimiter = ',')]
+    drop: Vec<String>,
+    /// The same with rows behind noisy moments for this epsilon, whose ranges are those of the rows
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// Probability of no protection
+    #[arg(long, default_value_t = 1e-5, requires = "epsilon")]
+    delta: f64,
+    /// Noise from this seed instead of the operating system, to repeat an attack
+    #[arg(long, requires = "epsilon")]
+    seed: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -140,6 +179,7 @@ pub fn run(command: &PrivacyCommand) -> Result<Exit> {
         PrivacyCommand::Epsilon(args) => epsilon(args),
         PrivacyCommand::Features(args) => features(args),
         PrivacyCommand::Leak(args) => leak(args),
+        PrivacyCommand::Reconstruct(args) => reconstruct(args),
         #[cfg(feature = "federation")]
         PrivacyCommand::Ledger { files, json } => {
             let parts = ledger::ledgers(files)?;
@@ -170,11 +210,27 @@ fn features(args: &FeaturesArgs) -> Result<Exit> {
 }
 
 fn leak(args: &LeakArgs) -> Result<Exit> {
-    let LeakArgs { run, table, attribute, node, seed, json } = args;
-    let (run, table) = (run.clone(), table.clone());
-    let request = LeakRequest { run, table, attribute: attribute.clone(), node: node.clone(), seed: *seed };
-    let result = request.run()?;
-    say(&if *json { result.summary().to_string() } else { result.text() })?;
+    let LeakArgs { run, table, attribute, members, others, node, seed, json } = args.clone();
+    let mut found = serde_json::Map::new();
+    let mut lines = Vec::new();
+    if let (Some(table), Some(attribute)) = (table, attribute) {
+        let result = LeakRequest { run: run.clone(), table, attribute, node, seed }.run()?;
+        found.extend(result.summary().as_object().cloned().unwrap_or_default());
+        lines.push(result.text());
+    }
+    if let (Some(members), Some(others)) = (members, others) {
+        let result = MembersRequest { run, members, others, seed }.run()?;
+        found.insert("membership".into(), result.summary());
+        lines.push(result.text());
+    }
+    say(&if json { serde_json::Value::Object(found).to_string() } else { lines.join("\n") })?;
+    Ok(Exit::Done)
+}
+
+fn reconstruct(args: &ReconstructArgs) -> Result<Exit> {
+    let ReconstructArgs { nodes, target, node, drop, epsilon, delta, seed, json } = args.clone();
+    let result = ReconstructRequest { nodes, node, target, drop, epsilon, delta, seed }.run()?;
+    say(&if json { result.summary().to_string() } else { result.text() })?;
     Ok(Exit::Done)
 }
 

@@ -29,6 +29,8 @@ Examples:
   fedweave simulate --recovery --seeds 500
       parts come back with states of long ago or none, edges differ between their ends, certificates are revoked: all
       end at the optimum of the network that is left
+  fedweave simulate --noise --seeds 2000
+      noisy gradients, also with rollbacks: nothing leaves that was not paid for, replays send the same bytes
 
   fedweave simulate --liars --seeds 2000
       up to a fifth of the nodes lie: honest models must stay within the bound
@@ -62,6 +64,9 @@ pub struct SimulateArgs {
     /// Parts come back with old states or none, differ from their neighbours, or lose their certificate
     #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling"])]
     recovery: bool,
+    /// Noisy gradients and their ledgers, instead of the primal-dual method
+    #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling", "recovery"])]
+    noise: bool,
     /// Largest share of frames lost
     #[arg(long, default_value_t = Limits::default().loss)]
     loss: f64,
@@ -81,15 +86,14 @@ pub struct SimulateArgs {
 
 impl SimulateArgs {
     fn subject(&self) -> Subject {
-        if self.recovery {
-            return Subject::Recovery;
-        }
-        match (self.liars, self.predictions, self.coupling) {
-            (true, ..) => Subject::Liars,
-            (_, true, _) => Subject::Predictions,
-            (.., true) => Subject::Coupling,
-            _ => Subject::Parameters,
-        }
+        let asked = [
+            (self.recovery, Subject::Recovery),
+            (self.liars, Subject::Liars),
+            (self.predictions, Subject::Predictions),
+            (self.coupling, Subject::Coupling),
+            (self.noise, Subject::Noise),
+        ];
+        asked.into_iter().find(|(asked, _)| *asked).map_or(Subject::Parameters, |(_, subject)| subject)
     }
 }
 
@@ -139,6 +143,7 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
             Subject::Recovery => " --recovery",
             Subject::Predictions => " --predictions",
             Subject::Coupling => " --coupling",
+            Subject::Noise => " --noise",
             Subject::Parameters => "",
         };
         say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;

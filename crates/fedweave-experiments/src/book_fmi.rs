@@ -4,6 +4,8 @@
 mod flavours;
 mod k_means;
 mod legacy_random;
+mod numpy;
+mod privacy;
 mod reference;
 mod stations;
 
@@ -23,7 +25,7 @@ use reference::{CLOSED_FORM, FEDGD_DAILY_82, HOURLY_FEDGD, HourlyFedGd};
 use stations::{Stations, daily, daily_start, hourly};
 
 /// Entries of the reference, to report progress by.
-const ENTRIES: usize = 12;
+const ENTRIES: usize = 13;
 
 pub fn run(_: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     let mut found = Outcome::default();
@@ -64,6 +66,7 @@ pub fn run(_: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
     flavours::clusters_of_places(&stations, &mut found)?;
     step();
     flavours::places_at_random(&mut found)?;
+    privacy::entries(&mut found)?;
     let stations = daily()?;
     step();
     daily_graph(&stations, &mut found)?;

@@ -2,13 +2,29 @@
 
 use std::convert::Infallible;
 
-use fedweave::random::{Purpose, stream, stream_at};
+use fedweave::random::{Purpose, stream};
 use rand::rngs::SysRng;
-use rand::{SeedableRng, TryRng};
+use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 
 /// Bytes fetched at a time.
 const BUFFER: usize = 4096;
+
+/// What keys are derived for.
+const OF_NOISE: u64 = 1;
+const OF_MARKS: u64 = 2;
+
+/// A key for a list of words whose length follows from its beginning: one step of ChaCha20 a word, keyed by what the step before gave, with the word
+/// as its stream. If ChaCha20 cannot be told from chance, neither can this (Bellare, Canetti and Krawczyk 1996).
+fn derived(key: &[u8; 32], words: impl Iterator<Item = u64>) -> [u8; 32] {
+    let mut key = *key;
+    for word in words {
+        let mut rng = ChaCha20Rng::from_seed(key);
+        rng.set_stream(word);
+        rng.fill_bytes(&mut key);
+    }
+    key
+}
 
 /// A source of noise.
 pub enum Noise {
@@ -39,12 +55,31 @@ impl Noise {
         Noise::Keyed(Box::new(ChaCha20Rng::from_seed(key)))
     }
 
-    /// Noise for a node at a point, never the same at two points.
-    pub fn at(seed: Option<u64>, node: usize, point: &[f64]) -> Noise {
-        match seed {
-            Some(seed) => Noise::Seed(Box::new(stream_at(seed, Purpose::Noise, node, point))),
-            None => Noise::new(None),
-        }
+    /// A key that nobody else has, unless there is a seed.
+    pub fn key(seed: Option<u64>) -> [u8; 32] {
+        let mut key = [0; 32];
+        Noise::new(seed).fill_bytes(&mut key);
+        key
+    }
+
+    /// Noise for a node at a point: the same for the same key, node and point, and otherwise, to whom the key is not known, as good as
+    /// independent.
+    pub fn at(key: &[u8; 32], node: &str, point: &[f64]) -> Noise {
+        let name = node.as_bytes().chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        });
+        let head = [OF_NOISE, node.len() as u64].into_iter().chain(name).chain([point.len() as u64]);
+        Noise::keyed(derived(key, head.chain(point.iter().map(|x| x.to_bits()))))
+    }
+
+    /// Tells points apart, to whom the key is known.
+    pub fn mark(key: &[u8; 32], count: usize, points: impl Iterator<Item = f64>) -> [u8; 16] {
+        let whole = derived(key, [OF_MARKS, count as u64].into_iter().chain(points.map(f64::to_bits)));
+        let mut mark = [0; 16];
+        mark.copy_from_slice(&whole[..16]);
+        mark
     }
 
     /// Its name in summaries.
@@ -90,7 +125,26 @@ impl TryRng for Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng;
+
+    #[test]
+    fn keys_nodes_and_points_decide_about_noise() {
+        let draw = |key: u8, node: &str, point: &[f64]| Noise::at(&[key; 32], node, point).next_u64();
+        let first = draw(1, "north", &[0.5, 1.0]);
+        assert_eq!(first, draw(1, "north", &[0.5, 1.0]));
+        let others = [
+            draw(2, "north", &[0.5, 1.0]),
+            draw(1, "nort", &[0.5, 1.0]),
+            draw(1, "north\0", &[0.5, 1.0]),
+            draw(1, "north", &[1.0, 0.5]),
+            draw(1, "north", &[0.5]),
+            draw(1, "north", &[0.5, 1.0f64.next_up()]),
+        ];
+        assert!(others.iter().all(|other| *other != first));
+        assert_ne!(Noise::key(None), Noise::key(None));
+        assert_eq!(Noise::key(Some(3)), Noise::key(Some(3)));
+        let mark = |points: &[f64]| Noise::mark(&[1; 32], points.len(), points.iter().copied());
+        assert!(mark(&[1.0, 2.0]) == mark(&[1.0, 2.0]) && mark(&[1.0, 2.0]) != mark(&[2.0, 1.0]));
+    }
 
     #[test]
     fn the_operating_system_never_repeats_itself_and_a_seed_does() {

@@ -62,7 +62,7 @@ fn take(
                 }
             }
             Effect::Done(outcome) => outcomes[from] = Some(*outcome),
-            Effect::Persist(_) | Effect::Note(_) => (),
+            Effect::Persist(_) | Effect::Spend(_) | Effect::Note(_) => (),
         }
     }
 }

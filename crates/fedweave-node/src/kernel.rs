@@ -3,14 +3,14 @@
 mod predictions;
 
 use fedweave::model::Fitted;
-use fedweave::solve::{GradientRound, PrimalDualRound, RelaxRound, Round};
+use fedweave::solve::{GradientRound, NoisyRound, PrimalDualRound, RelaxRound, Round};
 use fedweave::{Matrix, Problem};
+use fedweave_io::Noise;
 
 use crate::error::{Error, Result};
 use crate::plan::{MethodSpec, Plan};
 use crate::subproblem::Subproblem;
 use predictions::PredictionsRound;
-pub use predictions::memory_len;
 
 /// A round of a part. Nodes and edges are those of the part's problem.
 pub trait Kernel: Round + Send + Sync {
@@ -22,6 +22,10 @@ pub trait Kernel: Round + Send + Sync {
     fn failure(&self) -> Option<String> {
         None
     }
+    /// What the part answers, a row per own node, if that is not the models of the last round.
+    fn answer(&self) -> Option<Matrix> {
+        None
+    }
     /// Models of any class, one for each node of the plan, if the method has such.
     fn fitted(&self) -> Vec<Option<Fitted>> {
         Vec::new()
@@ -31,6 +35,24 @@ pub trait Kernel: Round + Send + Sync {
 impl Kernel for GradientRound<Box<Problem>> {}
 impl Kernel for RelaxRound<Box<Problem>> {}
 impl Kernel for PrimalDualRound<Box<Problem>> {}
+
+impl<D: Fn(usize, &[f64]) -> Noise + Send + Sync> Kernel for NoisyRound<Box<Problem>, D> {
+    fn memory(&self) -> Vec<f64> {
+        NoisyRound::memory(self)
+    }
+
+    fn answer(&self) -> Option<Matrix> {
+        Some(NoisyRound::answer(self))
+    }
+}
+
+/// Length of [`Kernel::memory`], and of what the part itself remembers of its noise.
+pub fn memory_len(plan: &Plan) -> usize {
+    match plan.noise {
+        Some(_) => 3 + plan.nodes.len() * plan.data.dim(),
+        None => predictions::memory_len(plan),
+    }
+}
 
 /// What a kernel goes on from.
 pub struct KernelState {
@@ -65,6 +87,15 @@ pub fn kernel(
         MethodSpec::FedGd { step } | MethodSpec::AsyncFedGd { step, .. } => {
             Box::new(GradientRound::part(Box::new(problem), own, w, step))
         }
+        MethodSpec::NoisyFedGd { step } => {
+            let none =
+                fedweave::Error::Method { method: "noisy-fedgd", needs: "[privacy] with method = \"gradients\"" };
+            let noise = plan.noise.as_ref().ok_or(none)?;
+            let (draw, rounds) = (noise.draw(plan.nodes.clone()), plan.stop.rounds_max);
+            let mut round = NoisyRound::part(Box::new(problem), own, w, step, noise.gradients(plan)?, rounds, draw);
+            round.recall(&memory);
+            Box::new(round)
+        }
         MethodSpec::FedRelax => {
             on_their_own(&mut w);
             Box::new(RelaxRound::new(Box::new(problem), own, w))
@@ -92,7 +123,7 @@ impl MethodSpec {
                 }
                 positive("step ratio", step_ratio)
             }
-            MethodSpec::FedGd { step } => positive("step", step),
+            MethodSpec::FedGd { step } | MethodSpec::NoisyFedGd { step } => positive("step", step),
             MethodSpec::AsyncFedGd { step, staleness } => {
                 if !(1..=1 << 20).contains(&staleness) {
                     let value = staleness as f64;

@@ -24,7 +24,31 @@ pub struct Entry {
     /// What it cost: one over the noise multiplier.
     pub mu: f64,
     /// What was released: the moments of every node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Option<NoisyMoments>>,
+    /// Or what was bought: so many noisy gradients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsEntry>,
+}
+
+/// Noisy gradients that are paid for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundsEntry {
+    /// What their noise follows from: a secret.
+    pub key: [u8; 32],
+    /// How many.
+    pub releases: u64,
+    /// Noise in multiples of what one row can do.
+    pub multiplier: f64,
+    /// Probability that a row takes part.
+    pub rate: f64,
+}
+
+impl RoundsEntry {
+    /// What they cost cannot be added to what others cost.
+    fn stands_alone(&self) -> bool {
+        self.rate < 1.0
+    }
 }
 
 /// Why nothing may be released.
@@ -39,6 +63,12 @@ pub enum LedgerError {
         path.display()
     )]
     Spent { path: PathBuf, releases: usize, spent: f64, next: f64, budget: f64 },
+    /// Sampled rounds, and something else.
+    #[error(
+        "{}: gradients of samples of rows and other releases cannot be paid from one budget: rows or settings have changed since",
+        path.display()
+    )]
+    Alone { path: PathBuf },
     /// Fewer releases than were counted.
     #[error(
         "{}: holds {found} release(s), but {counted} were made: the ledger was lost or replaced by an older one; \
@@ -119,8 +149,36 @@ impl Ledger {
         budget: (f64, f64),
         make: impl FnOnce() -> fedweave::Result<Vec<Option<NoisyMoments>>>,
     ) -> Result<Vec<Option<NoisyMoments>>, LedgerError> {
-        if let Some(entry) = self.entries.iter().find(|entry| entry.what == what) {
-            return Ok(entry.moments.clone());
+        let make = || Ok(Entry { what: what.into(), mu: cost, moments: make()?, rounds: None });
+        Ok(self.entry(shelf, what, cost, budget, make)?.moments.clone())
+    }
+
+    /// The gradients that were bought for `what`, or new ones that are paid for first.
+    pub fn rounds(
+        &mut self,
+        shelf: &mut dyn Shelf,
+        what: &str,
+        cost: f64,
+        budget: (f64, f64),
+        make: impl FnOnce() -> RoundsEntry,
+    ) -> Result<RoundsEntry, LedgerError> {
+        let path = shelf.path();
+        let make = || Ok(Entry { what: what.into(), mu: cost, moments: Vec::new(), rounds: Some(make()) });
+        let entry = self.entry(shelf, what, cost, budget, make)?;
+        let none = LedgerError::Damaged { path, what: "statistics where gradients were expected".into() };
+        entry.rounds.clone().ok_or(none)
+    }
+
+    fn entry(
+        &mut self,
+        shelf: &mut dyn Shelf,
+        what: &str,
+        cost: f64,
+        budget: (f64, f64),
+        make: impl FnOnce() -> fedweave::Result<Entry>,
+    ) -> Result<&Entry, LedgerError> {
+        if let Some(at) = self.entries.iter().position(|entry| entry.what == what) {
+            return Ok(&self.entries[at]);
         }
         let (spent, next) = (self.mu(), (self.mu().powi(2) + cost * cost).sqrt());
         let at = |mu: f64| if mu > 0.0 { gaussian::epsilon(mu, budget.1) } else { 0.0 };
@@ -128,15 +186,19 @@ impl Ledger {
             let (path, releases) = (shelf.path(), self.entries.len());
             return Err(LedgerError::Spent { path, releases, spent: at(spent), next: at(next), budget: budget.0 });
         }
-        let moments = make()?;
-        self.entries.push(Entry { what: what.into(), mu: cost, moments: moments.clone() });
+        let entry = make()?;
+        let alone = |entry: &Entry| entry.rounds.as_ref().is_some_and(RoundsEntry::stands_alone);
+        if !self.entries.is_empty() && self.entries.iter().chain([&entry]).any(alone) {
+            return Err(LedgerError::Alone { path: shelf.path() });
+        }
+        self.entries.push(entry);
         let bytes = serde_json::to_vec(self).expect("plain numbers");
         if let Err(error) = shelf.save(&bytes) {
             self.entries.pop();
             return Err(error);
         }
         shelf.count(self.entries.len() as u64)?;
-        Ok(moments)
+        Ok(self.entries.last().expect("pushed just now"))
     }
 }
 
@@ -168,10 +230,19 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, LedgerError> {
     }
 }
 
+/// A file that nobody else may read: what noise follows from is in it.
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
 /// Replaces a file as a whole.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), LedgerError> {
     let new = path.with_extension("new");
-    let mut file = File::create(&new).map_err(at(&new))?;
+    let mut file = private().truncate(true).write(true).open(&new).map_err(at(&new))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&new))?;
     fs::rename(&new, path).map_err(at(path))?;
     // The name is durable once the folder is.
@@ -202,6 +273,10 @@ impl Shelf for FileShelf {
         self.ledger.clone()
     }
 }
+
+mod rounds;
+
+pub use rounds::RoundLog;
 
 #[cfg(test)]
 mod tests;

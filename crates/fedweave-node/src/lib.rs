@@ -25,6 +25,7 @@ pub mod ledger;
 pub mod metrics;
 pub mod models;
 pub mod network;
+pub mod noise;
 pub mod part;
 pub mod plan;
 pub mod private;

@@ -125,6 +125,7 @@ impl Network {
             patience: self.patience,
             models: self.models.as_ref().map(|models| models.select(nodes)),
             coupling: None,
+            noise: None,
         })
     }
 

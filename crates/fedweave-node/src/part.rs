@@ -12,6 +12,7 @@ mod join;
 mod learning;
 mod mutant;
 mod note;
+mod pay;
 mod peer;
 mod receive;
 mod rounds;
@@ -107,7 +108,8 @@ impl Part {
         part.reason = saved.reason;
         (part.epoch_max, part.residual) = (saved.epoch_max, saved.residual);
         part.boundary.sent = saved.sent;
-        part.rebuild(saved.w, &saved.u, saved.memory)?;
+        let memory = part.check_releases(saved.memory)?;
+        part.rebuild(saved.w, &saved.u, memory)?;
         let done = part.done;
         part.in_step_from = done;
         // Who is started again after its end is so because somebody may lack its last rows: nobody is believed to have them.

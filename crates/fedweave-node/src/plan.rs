@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::coupling::CouplingPlan;
 use crate::hash::{Fnv, with_digest};
 use crate::models::Models;
+use crate::noise::NoisePlan;
 
 /// The name of the method on predictions.
 pub const ON_PREDICTIONS: &str = "fedrelax-predictions";
@@ -52,6 +53,8 @@ pub struct Plan {
     pub models: Option<Models>,
     /// The coupling is learnt by all parts before the rounds.
     pub coupling: Option<CouplingPlan>,
+    /// Noise of gradients, for the method that needs it.
+    pub noise: Option<NoisePlan>,
 }
 
 impl Plan {
@@ -210,6 +213,11 @@ pub enum MethodSpec {
         /// An own row weighs 1 and a public one `lambda A_ij`, instead of terms that are means.
         plain: bool,
     },
+    /// Gradient descent by clipped gradients with noise ([`Plan::noise`]), all parts in step, for a number of rounds.
+    NoisyFedGd {
+        /// The step; it must not follow from rows.
+        step: f64,
+    },
     /// Gradient descent with the squared penalty in which nobody waits for the newest models.
     AsyncFedGd {
         /// The step, as for `FedGd`.
@@ -225,6 +233,7 @@ impl MethodSpec {
         match self {
             MethodSpec::PrimalDual { .. } => "primal-dual",
             MethodSpec::FedGd { .. } => "fedgd",
+            MethodSpec::NoisyFedGd { .. } => "noisy-fedgd",
             MethodSpec::FedRelax => "fedrelax",
             MethodSpec::FedRelaxPredictions { .. } => ON_PREDICTIONS,
             MethodSpec::AsyncFedGd { .. } => "async-fedgd",

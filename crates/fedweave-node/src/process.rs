@@ -150,7 +150,7 @@ pub fn run_part(
     let _lock = lock(state)?;
     let _ = fs::remove_file(state.join(LEAVE));
     let mut store = FileStore::new(&state.join("checkpoint"), options.fsync)?;
-    let plan = protect(settings)?;
+    let (plan, mut rounds) = protect(settings)?;
     let mut part = part(plan, &settings.state, options.begin, store.load()?, tell)?;
     let mut log = EventLog::open(&state.join("events.jsonl"), now_ms())?;
     begin_log(settings, options, &mut log, tell)?;
@@ -170,6 +170,7 @@ pub fn run_part(
     let around = Surroundings {
         transport: &mut *transport,
         store: &mut store,
+        spend: &mut |record| rounds.as_mut().map_or(Ok(()), |rounds| rounds.add(record)),
         log: &mut log,
         shared: &shared,
         witness: recorder.as_mut().map(|r| r as &mut dyn FnMut(usize, &[u8])),

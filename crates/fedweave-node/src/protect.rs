@@ -1,34 +1,63 @@
-//! Rows that nobody sees: before a part begins, its rows are replaced by stand-ins for their noisy statistics. Whatever it sends
-//! afterwards follows from these.
+//! Rows that nobody sees: before a part begins, its rows are replaced by stand-ins for their noisy statistics, and whatever it sends
+//! afterwards follows from these; or noise is bought for its gradients, and whatever it sends follows from those.
+
+use std::path::{Path, PathBuf};
 
 use fedweave::trust::privacy::statistics::{Units, release, stand_ins};
 use fedweave_io::Noise;
 use ring::digest::{Context, SHA256};
 
 use crate::config::{PartSettings, PrivacySection};
-use crate::ledger::{FileShelf, Ledger, LedgerError};
+use crate::ledger::{FileShelf, Ledger, LedgerError, RoundLog, RoundsEntry};
+use crate::noise::NoisePlan;
 use crate::plan::Plan;
 
-/// The plan with stand-ins for its rows, if they are to be protected.
-pub fn protect(settings: &PartSettings) -> Result<Plan, LedgerError> {
+/// The plan with stand-ins for its rows or with noise for its gradients, if they are to be protected; and where releases of gradients are
+/// written down.
+pub fn protect(settings: &PartSettings) -> Result<(Plan, Option<RoundLog>), LedgerError> {
     let plan = &settings.plan;
-    let Some((privacy, ledger)) = &settings.privacy else { return Ok(plan.clone()) };
-    let mut shelf = FileShelf::new(ledger, &settings.state);
-    let (ranges, multiplier) = (privacy.known(plan)?, privacy.multiplier()?);
+    let Some((privacy, path)) = &settings.privacy else { return Ok((plan.clone(), None)) };
+    let mut shelf = FileShelf::new(path, &settings.state);
     let mut ledger = Ledger::open(&mut shelf)?;
+    let (what, budget, multiplier) = (what(plan, privacy), (privacy.epsilon, privacy.delta), privacy.multiplier(plan)?);
+    if privacy.on_gradients() {
+        let bought = || RoundsEntry {
+            key: Noise::key(privacy.seed),
+            releases: privacy.gradients(plan),
+            multiplier,
+            rate: privacy.rate(),
+        };
+        let bought = ledger.rounds(&mut shelf, &what, privacy.cost(plan)?, budget, bought)?;
+        let mut noise = NoisePlan::new(privacy.noise(plan, bought.multiplier)?, bought.key, bought.releases);
+        let (log, records) = RoundLog::open(&log_path(path, &what))?;
+        if !noise.recall(&records) {
+            let damage = "a record of a release is damaged; nothing is sent before it is restored".into();
+            return Err(LedgerError::Damaged { path: log_path(path, &what), what: damage });
+        }
+        return Ok((Plan { data: privacy.inside(plan)?, noise: Some(noise), ..plan.clone() }, Some(log)));
+    }
+    let ranges = privacy.known(plan)?;
     let make = || {
         let mut noise = Noise::new(privacy.seed);
         (0..plan.data.nodes()).map(|node| release(&plan.data, node, &ranges, multiplier, &mut noise)).collect()
     };
-    let budget = (privacy.epsilon, privacy.delta);
-    let moments = ledger.release(&mut shelf, &what(plan, privacy), 1.0 / multiplier, budget, make)?;
-    Ok(Plan { data: stand_ins(&moments, &ranges, Units::Data)?, ..plan.clone() })
+    let moments = ledger.release(&mut shelf, &what, privacy.cost(plan)?, budget, make)?;
+    Ok((Plan { data: stand_ins(&moments, &ranges, Units::Data)?, ..plan.clone() }, None))
+}
+
+/// Where the releases of an entry of the ledger are written down.
+pub(crate) fn log_path(ledger: &Path, what: &str) -> PathBuf {
+    ledger.with_extension(format!("{}.rounds", &what[..what.len().min(12)]))
 }
 
 /// Tells rows and settings apart.
 fn what(plan: &Plan, privacy: &PrivacySection) -> String {
     let mut hash = Context::new(&SHA256);
     hash.update(format!("{privacy:?} {:?}", plan.nodes).as_bytes());
+    if privacy.on_gradients() {
+        // Gradients are released for one loss and one number of rounds.
+        hash.update(format!("{:?} {:?} {}", plan.loss, plan.loss_options, plan.stop.rounds_max).as_bytes());
+    }
     for node in 0..plan.data.nodes() {
         hash.update(&(plan.data.rows(node).len() as u64).to_le_bytes());
         plan.data.features(node).iter().chain(plan.data.labels(node)).for_each(|x| hash.update(&x.to_le_bytes()));

@@ -174,6 +174,7 @@ impl<'p, 'a> Driver<'p, 'a> {
                 self.snapshot.checkpoint_bytes += bytes.len() as u64;
                 self.around.store.save(&bytes).map_err(|e| RunError::Checkpoint(e.to_string()))
             }
+            Effect::Spend(record) => Ok((self.around.spend)(&record)?),
             Effect::Send { to, bytes } => {
                 let place = to.0 as usize;
                 let sent = &mut self.snapshot.neighbours[place].sent;

@@ -11,6 +11,7 @@ mod faults;
 mod incidents;
 mod invariants;
 mod liars;
+mod noise;
 mod predictions;
 mod recovery;
 mod scene;
@@ -45,8 +46,10 @@ pub struct Tally {
     pub damaged: u64,
     /// Times that a disk was full.
     pub full: u64,
-    /// Old states, or none, that parts came back with.
+    /// Old states, or none, that parts came back with, alone or all together.
     pub rollbacks: u64,
+    /// Releases of noisy gradients that were paid for.
+    pub releases: u64,
     /// Virtual time until all parts were done, in milliseconds.
     pub elapsed_ms: u64,
 }

@@ -10,7 +10,7 @@ use fedweave::loss::LossSpec;
 use fedweave::{Dataset, Graph, Matrix, Problem};
 
 use crate::error::{Error, Result};
-use crate::plan::{Plan, PlanEdge};
+use crate::plan::{MethodSpec, Plan, PlanEdge};
 
 /// Where everything is in the problem of a part.
 #[derive(Debug, Clone)]
@@ -87,6 +87,17 @@ fn check_settings(plan: &Plan) -> Result<()> {
             needs: "a number of rounds instead of a tolerance: out of step nobody can tell a residual of the network",
         };
         return Err(fault.into());
+    }
+    if plan.noise.is_some() != matches!(plan.method, MethodSpec::NoisyFedGd { .. }) {
+        let fault = fedweave::Error::Method {
+            method: "noisy-fedgd",
+            needs: "[privacy] with method = \"gradients\", which needs it",
+        };
+        return Err(fault.into());
+    }
+    if plan.noise.is_some() && stop.tolerance.is_some() {
+        let needs = "a number of rounds instead of a tolerance: noise never settles";
+        return Err(fedweave::Error::Method { method: "noisy-fedgd", needs }.into());
     }
     if stop.rounds_max == 0 {
         return Err(Error::Setting { name: "rounds", value: 0.0, needs: "at least 1" });

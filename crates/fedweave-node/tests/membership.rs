@@ -5,7 +5,7 @@ mod desk;
 
 use desk::{DEAD, Desk, PARTS, SLOW, network, optimum};
 use fedweave::matrix::norm2;
-use fedweave_node::{DeadPolicy, Event, Note, Part, Reason, State};
+use fedweave_node::{DeadPolicy, Event, MethodSpec, Note, Part, PenaltyKind, Reason, State};
 
 #[test]
 fn the_rest_goes_on_without_a_dead_part() {
@@ -54,6 +54,48 @@ fn a_new_part_starts_from_its_neighbours() {
     assert!(norm2(&off) < norm2(goal.row(DEAD)), "{off:?}");
     desk.run(|d| d.all_done(None));
     desk.check(&goal, None);
+}
+
+/// A part that was given up and joins again goes on at other models: what it releases there is paid for, and when nothing is left it stops.
+#[test]
+fn a_part_that_joins_again_pays_for_what_it_releases() {
+    use fedweave::trust::privacy::rounds::GradientNoise;
+    use fedweave_node::noise::NoisePlan;
+    for (seed, spare) in [(1u8, 40), (2, 40), (3, 0)] {
+        let mut network = network(DeadPolicy::Continue);
+        network.penalty = PenaltyKind::Squared;
+        network.method = MethodSpec::FedGd { step: 0.05 };
+        (network.rounds_max, network.tolerance) = (600, None);
+        let mut desk = Desk::new(&network, Some(DEAD));
+        let settings = GradientNoise { row_norm: 10.0, clip: 0.5, multiplier: 1.0, rate: 1.0 };
+        let budget = network.rounds_max / 2 + spare;
+        for k in 0..PARTS {
+            let releases = if k == DEAD { budget } else { network.rounds_max };
+            desk.plans[k].method = MethodSpec::NoisyFedGd { step: 0.05 };
+            desk.plans[k].noise = Some(NoisePlan::new(settings, [seed; 32], releases));
+            desk.parts[k] = Some(Part::new(desk.plans[k].clone()).unwrap());
+        }
+        (0..PARTS).for_each(|k| desk.announce(k, true));
+        desk.run(|d| d.round(DEAD) >= 20 + u64::from(seed));
+        desk.kill(DEAD);
+        let other = (0..PARTS).find(|k| *k != DEAD).unwrap();
+        let before = desk.spent[DEAD].len();
+        desk.run(|d| d.round(other) >= 100);
+        let mut plan = desk.plans[DEAD].clone();
+        // Without its ledger it does not start.
+        assert!(Part::restore(plan.clone(), &desk.saved[DEAD]).is_err());
+        assert!(plan.noise.as_mut().unwrap().recall(&desk.spent[DEAD].concat()));
+        desk.parts[DEAD] = Some(Part::restore(plan, &desk.saved[DEAD]).unwrap());
+        desk.announce(DEAD, true);
+        desk.run(|d| d.all_done(None));
+        let spent = &desk.spent[DEAD];
+        assert!(before >= 20 && spent.len() as u64 <= budget, "{before} {}", spent.len());
+        let marks: std::collections::BTreeSet<_> = spent.iter().map(|record| record[8..24].to_vec()).collect();
+        assert_eq!(marks.len(), spent.len(), "the same gradients were paid for twice");
+        let rejoined = desk.notes.iter().any(|(k, n)| *k == DEAD && matches!(n, Note::Joined { .. }));
+        assert!(rejoined, "it did not join again");
+        assert_eq!(desk.outcomes[DEAD].as_ref().unwrap().reason, Reason::Spent);
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
 pub(crate) use learnt::described;
 #[cfg(feature = "federation")]
-pub(crate) use private::silent;
+pub(crate) use private::{Descent, silent};
 pub use private::{PrivateRows, Protection};
 pub use report::report_of;
 pub use summary::summary;

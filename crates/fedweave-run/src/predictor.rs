@@ -10,6 +10,7 @@ use std::path::Path;
 use fedweave::learn::conformal::Score;
 use fedweave::loss::{Family, Link, LossSpec, Prediction};
 use fedweave::matrix::{Matrix, Rows};
+use fedweave::model::Task;
 use fedweave::{Dataset, Error as MathError};
 use fedweave_io::{
     ANY_CLASS, BLENDED, Encoding, Input, ModelFile, Parameters, Rows as LoadedRows, RunEncoding, csv_line,
@@ -240,6 +241,19 @@ impl Predictor {
             _ => label,
         };
         Ok(score.of(&prediction, label, self.doubts.deviation(row.node, row.x, &prediction)))
+    }
+
+    /// How badly a model says a label: half a squared error in units of its deviation, or minus the logarithm of a probability.
+    pub(crate) fn surprise(&self, row: NewRow, label: f64) -> Result<f64> {
+        let score = match &self.models {
+            Models::Parameters(family, _) => Score::of_loss(family.unwrap_or(Family::Squared)),
+            Models::Blend(family, _) => Score::of_loss(*family),
+            Models::AnyClass(file) if file.task != Task::Regression => Some(Score::Class),
+            Models::AnyClass(_) => Some(Score::Difference),
+        };
+        let score = score.ok_or_else(|| Error::request("the point loss places nodes, it does not predict rows"))?;
+        let found = self.score(score, row, label)?;
+        Ok(if score == Score::Class { found } else { 0.5 * found * found })
     }
 
     fn predict(&self, row: NewRow) -> Result<Prediction> {

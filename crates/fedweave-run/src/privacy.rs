@@ -6,3 +6,5 @@ pub mod features;
 pub mod leak;
 #[cfg(feature = "federation")]
 pub mod ledger;
+pub mod members;
+pub mod reconstruct;

@@ -11,14 +11,14 @@ use fedweave::model::relax::{Relax, RelaxOptions, Start, Weighting, seed_of};
 use fedweave::model::{Fitted, Local, LocalModel, ModelSpec, Task};
 use fedweave::solve::{JudgedOn, safe_step};
 use fedweave::{Dataset, Graph, Problem};
-use fedweave_io::Input;
+use fedweave_io::{Input, Noise};
 use fedweave_node::config::PrivacySection;
 use fedweave_node::launch::{Collected, CollectedModels, LaunchOptions, certify_collected};
 use fedweave_node::{DeadPolicy, Hub, MethodSpec, Models, Network, Patience, PenaltyKind, PublicSets, hub_name};
 
 use crate::checks::{check, tame_runaway};
 use crate::error::{Error, Result, refuse, require};
-use crate::fit::{FitResult, Protection, Solved, build, finish, silent};
+use crate::fit::{Descent, FitResult, Protection, Solved, build, finish, silent};
 use crate::model_file::model_file;
 use crate::predictor::named;
 use crate::relax::{ModelRows, RelaxResult, RelaxStatus, errors, specs, task};
@@ -57,6 +57,8 @@ pub struct FederatedFit {
     /// The problem and its rows; `None` before the parts have learnt the coupling.
     given: Option<(Problem, TrainingRows)>,
     protection: Option<Protection>,
+    /// Parts descend by noisy gradients.
+    descent: Option<Descent>,
 }
 
 impl FederatedFit {
@@ -67,8 +69,11 @@ impl FederatedFit {
         check(model, &input, &loss)?;
         let Some(lambda) = request.lambda else {
             let network = coupling::network(&request, &input, &loss, launch)?;
-            return Ok(FederatedFit { network, request, input, loss, given: None, protection: None });
+            return Ok(FederatedFit { network, request, input, loss, given: None, protection: None, descent: None });
         };
+        if let Some(family) = on_gradients(&request.fit, &loss)? {
+            return FederatedFit::descending(request, input, loss, family, lambda, launch);
+        }
         let protection = protection(&request.fit, &input, &loss)?;
         let training = TrainingRows::new(model, input.data.clone());
         tame_runaway(&mut request.fit.model, &mut input, &loss, &training.scaled, lambda)?;
@@ -103,16 +108,56 @@ impl FederatedFit {
             let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
             given = (problem, TrainingRows { rows: nothing.clone(), scaled: nothing, scaling: None, whitening: None });
         }
-        Ok(FederatedFit { network, request, input, loss, given: Some(given), protection })
+        Ok(FederatedFit { network, request, input, loss, given: Some(given), protection, descent: None })
+    }
+
+    /// Parts that descend by noisy gradients.
+    fn descending(
+        request: UpRequest,
+        mut input: Input,
+        loss: LossSpec,
+        family: Family,
+        lambda: f64,
+        launch: &LaunchChoice,
+    ) -> Result<Self> {
+        require!(
+            matches!(request.method, UpMethod::PrimalDual(..)) && request.rounds.is_none(),
+            "--dp-method gradients: leave out --solver and --rounds; parts descend for --dp-rounds rounds"
+        );
+        let descent = Descent::new(&request.fit, &input, family, lambda, &mut Noise::new(None))?;
+        let network = Network {
+            names: input.names.clone(),
+            graph: input.graph.clone(),
+            data: descent.data.clone(),
+            loss: loss.clone(),
+            loss_options: descent.options,
+            penalty: PenaltyKind::Squared,
+            lambda,
+            method: MethodSpec::NoisyFedGd { step: descent.step },
+            rounds_max: descent.protection.rounds() as u64,
+            tolerance: None,
+            patience: patience(launch)?,
+            models: None,
+            hub: None,
+        };
+        let nothing = input.data.select(&vec![false; input.data.len()]);
+        input.data = nothing.clone();
+        let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
+        let scaling = Some(descent.scaling());
+        let training = TrainingRows { rows: nothing.clone(), scaled: nothing, scaling, whitening: None };
+        let protection = Some(descent.protection.clone());
+        let (given, descent) = (Some((problem, training)), Some(descent));
+        Ok(FederatedFit { network, request, input, loss, given, protection, descent })
     }
 
     /// The result, judged with all rows in sight.
     pub fn finish(self, collected: Collected, seconds: f64) -> Result<FitResult> {
-        let FederatedFit { network, request, input, loss, given, protection } = self;
+        let FederatedFit { network, request, input, loss, given, protection, descent } = self;
         let Some((problem, training)) = given else {
             return coupling::result(request, input, loss, &network, collected, seconds);
         };
-        let (solution, traffic) = certify_collected(&problem, collected, &network.method, &request.fit.solve);
+        let (mut solution, traffic) = certify_collected(&problem, collected, &network.method, &request.fit.solve);
+        descent.iter().for_each(|descent| descent.restore_labels(&mut solution.w));
         let solved = match protection {
             Some(_) => Solved { solution: silent(solution), traffic: None, seconds },
             None => Solved { solution, traffic: Some(traffic), seconds },
@@ -123,8 +168,18 @@ impl FederatedFit {
 
     /// How parts protect their rows.
     pub fn privacy(&self) -> Option<PrivacySection> {
-        self.protection.as_ref().map(|protection| protection.section(&self.input))
+        let section = self.protection.as_ref().map(|protection| protection.section(&self.input));
+        match &self.descent {
+            Some(descent) => section.map(|section| descent.section(section)),
+            None => section,
+        }
     }
+}
+
+/// The loss, if parts are to descend by noisy gradients.
+fn on_gradients(request: &FitRequest, loss: &LossSpec) -> Result<Option<Family>> {
+    let (Some(choice), LossSpec::Same(family)) = (&request.privacy, loss) else { return Ok(None) };
+    Ok((choice.method_for(*family)? == PrivacyMethod::Gradients).then_some(*family))
 }
 
 /// Parts release statistics.
@@ -132,7 +187,10 @@ fn protection(request: &FitRequest, input: &Input, loss: &LossSpec) -> Result<Op
     let Some(choice) = &request.privacy else { return Ok(None) };
     let LossSpec::Same(family) = loss else { refuse!("--dp-epsilon: all nodes must have the same loss") };
     let statistics = choice.method_for(*family)? == PrivacyMethod::Statistics;
-    require!(statistics, "--dp-epsilon: a federation protects the rows of the squared loss (statistics) only");
+    require!(
+        statistics,
+        "--dp-epsilon: a federation protects rows by --dp-method statistics (squared loss) or gradients; the other methods need to see all rows"
+    );
     Ok(Some(Protection::of_statistics(request, input)?.0))
 }
 

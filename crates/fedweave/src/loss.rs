@@ -25,6 +25,7 @@ mod soft_kink;
 mod softening;
 mod squared;
 mod squared_hinge;
+mod tilted;
 mod with_form;
 
 use crate::matrix::{axpy, dot, norm2};
@@ -50,6 +51,7 @@ use soft_kink::SoftKink;
 pub use softening::Softening;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
+pub use tilted::Tilted;
 pub(crate) use with_form::WithForm;
 
 /// Bounds on the second derivative of `L_i`: `mu |v|^2 <= v' L_i'' v <= beta |v|^2`.

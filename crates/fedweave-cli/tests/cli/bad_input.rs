@@ -103,7 +103,29 @@ fn promises_of_privacy_that_cannot_be_kept() {
             "fit nodes.csv --edges edges.csv --target y --dp-epsilon 1",
             &["--lambda", "choosing it on rows"],
         ),
-        case("moments of rows", "FIT --dp-epsilon 1 --standardize", &["--standardize", "--dp-range"]),
+        case(
+            "moments of all parts",
+            "up nodes.csv --edges edges.csv --target y --lambda 1 --dp-epsilon 1 --standardize",
+            &["--standardize", "fit"],
+        ),
+        case("rounds of nothing", "FIT --dp-epsilon 1 --dp-rounds 5", &["--dp-rounds", "--dp-method gradients"]),
+        case(
+            "more than all rows",
+            "FIT --dp-epsilon 1 --dp-method gradients --dp-sample 1.5",
+            &["--dp-sample 1.5", "at most 1"],
+        ),
+        case(
+            "descent at a kink",
+            "FIT --dp-epsilon 1 --dp-method gradients --penalty norm2 --dp-range x1=0:1 --dp-range x2=0:1 --dp-range y=0:1",
+            &["--penalty squared"],
+        ),
+        case(
+            "a choice for every release",
+            "fit labels.csv --edges edges.csv --target y --loss logistic --lambda auto --dp-epsilon 1",
+            &["--lambda"],
+        ),
+        case("no objective", "FIT --dp-epsilon 1 --dp-method objective", &["--dp-method objective", "squared"]),
+        case("what is there to learn?", "privacy leak run", &["--members"]),
         case("errors on rows", "FIT --dp-epsilon 1 --validation 0.5", &["--validation", "held-out"]),
         case(
             "no bound",

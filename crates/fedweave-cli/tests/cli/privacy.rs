@@ -123,3 +123,127 @@ fn models_on_a_line_tell_where_they_are() {
     let refused = sandbox.run("privacy leak run --table nodes.csv --attribute x1");
     assert!(refused.code == 2 && refused.stderr.contains("at least 20"), "{}", refused.stderr);
 }
+
+const DESCENT: &str = "--lambda 1 --penalty squared --ridge 0.1 --dp-method gradients --dp-rounds 20 --dp-epsilon 4 \
+    --dp-range x1=-2:2 --dp-range x2=-2:2";
+
+#[test]
+fn noisy_gradients_lead_processes_where_they_lead_one_machine() {
+    let sandbox = Sandbox::new();
+    for (name, extra) in [("all", ""), ("some", "--dp-sample 0.5")] {
+        let seeded = format!("nodes.csv --edges edges.csv --target y {DESCENT} --dp-range y=-3:3 --dp-seed 5 {extra}");
+        let said = sandbox.succeed(&format!("fit {seeded} --out {name}-fit"));
+        assert!(said.contains("the gradients of every node in 20 rounds"), "{said}");
+        sandbox.succeed(&format!("up {seeded} --parts 2 --loopback-plaintext --work {name}-work --out {name}-up"));
+        let parameters = |run: &str| sandbox.read(&format!("{name}-{run}/parameters.csv"));
+        assert_eq!(parameters("fit"), parameters("up"));
+        let found: serde_json::Value = serde_json::from_str(&sandbox.read(&format!("{name}-up/summary.json"))).unwrap();
+        assert_eq!(found["privacy"]["method"], "gradients");
+        assert_eq!(found["privacy"]["adjacency"].as_str().unwrap().contains("left out"), name == "some");
+        assert!(found["objective"].is_null() && found["train_error"].is_null(), "{found}");
+        let spent = sandbox.json(&format!("privacy ledger {name}-work/part-0000/node.toml"));
+        let part = &spent["parts"][0];
+        assert_eq!((part["gradients_bought"].as_u64(), part["gradients_released"].as_u64()), (Some(20), Some(20)));
+        assert!((part["spent"].as_f64().unwrap() - 4.0).abs() < 1e-6, "{spent}");
+    }
+    // Without a seed no two runs are the same.
+    let fresh = format!("fit nodes.csv --edges edges.csv --target y {DESCENT} --dp-range y=-3:3");
+    sandbox.succeed(&format!("{fresh} --out a"));
+    sandbox.succeed(&format!("{fresh} --out b"));
+    assert_ne!(sandbox.read("a/parameters.csv"), sandbox.read("b/parameters.csv"));
+}
+
+#[test]
+fn a_part_that_lost_its_ledger_sends_nothing() {
+    let sandbox = Sandbox::new();
+    let up = format!(
+        "up labels.csv --edges edges.csv --target y --loss logistic {DESCENT} --parts 2 --loopback-plaintext --work work"
+    );
+    sandbox.succeed(&format!("{up} --out run"));
+    let folder = "work/part-0000";
+    let log = std::fs::read_dir(sandbox.path(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let log = log.into_iter().find(|path| path.extension().is_some_and(|e| e == "rounds")).expect("a log of releases");
+    std::fs::remove_file(log).unwrap();
+    let refused = sandbox.run(&format!("node --config {folder}/node.toml --loopback-plaintext --resume"));
+    assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+    assert!(refused.stderr.contains("more releases than the ledger"), "{}", refused.stderr);
+    std::fs::remove_file(sandbox.path(&format!("{folder}/ledger.json"))).unwrap();
+    let refused = sandbox.run(&format!("node --config {folder}/node.toml --loopback-plaintext --resume"));
+    assert!(refused.code == 2 && refused.stderr.contains("lost or replaced"), "{}", refused.stderr);
+}
+
+#[test]
+fn the_budget_pays_for_lambda_and_for_narrower_ranges() {
+    let sandbox = Sandbox::new();
+    let (mut rows, mut edges) = (String::from("node,x1,x2,y\n"), String::from("source,target\n"));
+    for i in 0..12 {
+        (0..10).for_each(|k| {
+            rows +=
+                &format!("n{i:02},{},{},{}\n", k as f64 / 5.0 - 1.0, (k * i % 7) as f64 / 7.0, (k + i) as f64 / 10.0)
+        });
+        edges += &if i > 0 { format!("n{:02},n{i:02}\n", i - 1) } else { String::new() };
+    }
+    sandbox.write("many.csv", rows);
+    sandbox.write("many-edges.csv", edges);
+    let auto = PRIVATE
+        .replace("--lambda 1", "--lambda auto")
+        .replace("edges.csv", "many-edges.csv")
+        .replace("nodes.csv", "many.csv");
+    let found = sandbox.json(&format!("{auto} --dp-epsilon 1000"));
+    assert!(found["privacy"]["lambda"].as_str().unwrap().contains("exponential mechanism"), "{found}");
+    assert!(found["lambda"].as_f64().is_some());
+    let found = sandbox.json(&format!("{auto} --lambda-grid 0.5 --dp-epsilon 2 --standardize"));
+    assert_eq!(found["lambda"], 0.5);
+    assert!(found["privacy"]["scaling"].as_str().unwrap().contains("noisy moments"), "{found}");
+    let refused = sandbox.run(
+        "fit labels.csv --edges edges.csv --target y --loss logistic --lambda auto --ridge 0.5 --dp-epsilon 1 \
+         --dp-range x1=-3:3 --dp-range x2=-3:3",
+    );
+    assert!(refused.code == 2 && refused.stderr.contains("a release of its own"), "{}", refused.stderr);
+}
+
+#[test]
+fn noise_in_the_objective_vanishes_as_epsilon_grows() {
+    let sandbox = Sandbox::new();
+    let command = "fit labels.csv --edges edges.csv --target y --loss logistic --lambda 0.1 --penalty squared --ridge 0.5 \
+        --dp-range x1=-3:3 --dp-range x2=-3:3 --dp-seed 2";
+    for (run, method, epsilon) in [("a", "objective", 1e7), ("b", "output", 1e7), ("c", "objective", 2.0)] {
+        let found = sandbox.json(&format!("{command} --dp-method {method} --dp-epsilon {epsilon} --out {run}"));
+        assert_eq!(found["privacy"]["method"], method);
+    }
+    let models = |run: &str| sandbox.table(&format!("{run}/parameters.csv"));
+    assert!(models("a").distance(&models("b")) < 1e-2, "{}", models("a").distance(&models("b")));
+    assert!(models("a").distance(&models("c")) > 1e-2);
+}
+
+#[test]
+fn rows_that_were_learnt_by_heart_are_told_from_others_and_moments_are_solved_for() {
+    let sandbox = Sandbox::new();
+    let (mut rows, mut others, mut edges) =
+        (String::from("node,x,z,y\n"), String::from("node,x,z,y\n"), String::from("source,target\n"));
+    let mut state = 7u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as f64 / f64::from(1u32 << 31) - 0.5
+    };
+    for i in 0..40 {
+        // Three rows, three parameters: they are fitted exactly, and labels are chance.
+        (0..3).for_each(|_| rows += &format!("n{i:02},{},{},{}\n", draw(), draw(), draw()));
+        (0..6).for_each(|_| others += &format!("n{i:02},{},{},{}\n", draw(), draw(), draw()));
+        edges += &if i > 0 { format!("n{:02},n{i:02}\n", i - 1) } else { String::new() };
+    }
+    for (file, text) in [("heart.csv", rows), ("others.csv", others), ("heart-edges.csv", edges)] {
+        sandbox.write(file, text);
+    }
+    sandbox.succeed("fit heart.csv --edges heart-edges.csv --target y --lambda 0 --penalty squared --out run");
+    let found = sandbox.json("privacy leak run --members heart.csv --others others.csv");
+    let auc = &found["membership"]["auc"];
+    assert!(auc["value"].as_f64().unwrap() > 0.7 && auc["low"].as_f64().unwrap() > 0.6, "{found}");
+    assert!(found["membership"]["information"]["value"].as_f64().unwrap() > 0.05, "{found}");
+    let found = sandbox.json("privacy leak run --members others.csv --others others.csv");
+    assert!((found["membership"]["auc"]["value"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{found}");
+    let found = sandbox.json("privacy reconstruct heart.csv --target y --epsilon 1 --seed 1");
+    assert_eq!(found["plain"]["known"], 1.0);
+    assert!(found["plain"]["median_error"].as_f64().unwrap() < 1e-6, "{found}");
+    assert!(found["noisy"]["known"] == 0.0 && found["noisy"]["median_error"].as_f64().unwrap() > 0.5, "{found}");
+}

@@ -7,6 +7,7 @@ use crate::Error;
 
 const HOURLY: &[u8] = include_bytes!("../../data/fmi_hourly_2024.csv.gz");
 const HOURLY_SPLITS: &[u8] = include_bytes!("../../data/fmi_hourly_2024_splits.csv.gz");
+const HOURLY_ORDER: &[u8] = include_bytes!("../../data/fmi_hourly_2024_order.csv.gz");
 const DAILY: &[u8] = include_bytes!("../../data/fmi_daily_2025.csv.gz");
 const DAILY_START: &[u8] = include_bytes!("../../data/fmi_daily_2025_start.csv.gz");
 
@@ -65,6 +66,23 @@ pub fn hourly() -> Result<Stations, Error> {
     }
     let splits = [("rs1", is_train(&parts, "rs1")?), ("rs4740", is_train(&parts, "rs4740")?)];
     Stations::new(&table, &nodes(&parts)?, &Matrix::from_rows(7, x), &y, &splits)
+}
+
+/// Hourly rows in the order of the source: date and temperature, scaled; latitude and longitude over 100.
+pub fn hourly_in_source_order() -> Result<(Matrix, Matrix), Error> {
+    let table = read("fmi_hourly_2024.csv.gz", HOURLY, |name| matches!(name, "station" | "time"))?;
+    let order = numbers(&read("fmi_hourly_2024_order.csv.gz", HOURLY_ORDER, |_| false)?, "row")?;
+    let (lat, lon, temperature) = (numbers(&table, "lat")?, numbers(&table, "lon")?, numbers(&table, "temp")?);
+    let time = table.text(table.find("time")?);
+    let (mut x, mut y) = (Matrix::zeros(order.len(), 6), Matrix::zeros(order.len(), 2));
+    for (row, place) in order.iter().enumerate() {
+        let date = date_and_time(time.get(row));
+        let scaled = date.iter().zip([2025.0, 13.0, 32.0, 25.0, 61.0]).map(|(part, scale)| part / scale);
+        let all = scaled.chain([temperature[row]]);
+        x.row_mut(*place as usize).iter_mut().zip(all).for_each(|(x, value)| *x = value);
+        y.row_mut(*place as usize).copy_from_slice(&[lat[row] / 100.0, lon[row] / 100.0]);
+    }
+    Ok((x, y))
 }
 
 /// Daily maxima and minima: 192 stations of ten rows; five days of both as features, the next maximum as label.

@@ -76,7 +76,7 @@ pub struct FederationSection {
     /// No two parts are farther apart than so many steps [default: parts - 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diameter: Option<u32>,
-    /// primal-dual, fedgd, fedrelax, fedrelax-predictions or async-fedgd [default: primal-dual].
+    /// primal-dual, fedgd, noisy-fedgd (with [privacy]), fedrelax, fedrelax-predictions or async-fedgd [default: primal-dual].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// primal-dual: ratio of primal to dual steps [default: 1].
@@ -85,7 +85,7 @@ pub struct FederationSection {
     /// primal-dual: relaxation [default: 1.8].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relaxation: Option<f64>,
-    /// fedgd, async-fedgd: step; one over the largest curvature of all nodes and pulls never diverges.
+    /// fedgd, noisy-fedgd, async-fedgd: step; one over the largest curvature of all nodes and pulls never diverges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
     /// async-fedgd: a part may be so many rounds ahead of its neighbours [default: 5].

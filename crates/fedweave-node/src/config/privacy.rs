@@ -1,14 +1,21 @@
 //! Noise that protects every row of a part.
 
+use fedweave::Dataset;
 use fedweave::loss::{Family, LossSpec};
+use fedweave::matrix::Matrix;
+use fedweave::trust::privacy::accountant::gaussian;
 use fedweave::trust::privacy::accountant::{check_privacy, noise};
+use fedweave::trust::privacy::rounds::{GradientNoise, has_rounds, usual_clip};
 use fedweave::trust::privacy::statistics::Ranges;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Checked, ConfigFault, out_of_range};
-use crate::plan::Plan;
+use crate::plan::{MethodSpec, Plan};
 
-/// Statistics of the rows are released once with noise, and everything else follows from them.
+/// Name of the method with noise on gradients.
+const GRADIENTS: &str = "gradients";
+
+/// Statistics of the rows are released once with noise, or gradients in every round, and everything else follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PrivacySection {
@@ -16,12 +23,21 @@ pub struct PrivacySection {
     pub epsilon: f64,
     /// Probability of no protection.
     pub delta: f64,
-    /// The budget is enough for so many releases: the first, and one for every time that rows or settings change [default: 1].
+    /// statistics or gradients (of method noisy-fedgd) [default: statistics].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// gradients: every row takes part in a round with this probability [default: 1, all rows].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// gradients: those of rows are shortened to this norm [default: what the loss bounds them by].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gradient_clip: Option<f64>,
+    /// gradients: the budget is for so many [default: federation.rounds]. statistics: the budget is enough for so many releases: the first, and one for every time that rows or settings change [default: 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub releases: Option<u64>,
     /// What is known about the features, in their order: `[low, high]` each.
     pub ranges: Vec<[f64; 2]>,
-    /// What is known about the target.
+    /// What is known about the target; gradients need it of the squared loss only, which is then to be fitted to targets from -1 to 1.
     pub target: [f64; 2],
     /// Rows of features, in ranges from -1 to 1, are shortened to this norm [default: no row is].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,9 +55,7 @@ impl PrivacySection {
         if self.releases == Some(0) {
             return Err(out_of_range("privacy.releases", 0, "at least 1"));
         }
-        if plan.models.is_some() || plan.loss != LossSpec::Same(Family::Squared) {
-            return Err(ConfigFault::Belongs { key: "[privacy]", owner: "the squared loss".into() });
-        }
+        self.check_method(plan)?;
         let columns = features - usize::from(plan.loss_options.spare_last);
         if self.ranges.len() != columns {
             return Err(out_of_range(
@@ -59,6 +73,91 @@ impl PrivacySection {
         Ok(())
     }
 
+    fn check_method(&self, plan: &Plan) -> Checked<()> {
+        let noisy = matches!(plan.method, MethodSpec::NoisyFedGd { .. });
+        if let Some(name) = self.method.as_deref().filter(|name| ![GRADIENTS, "statistics"].contains(name)) {
+            return Err(out_of_range("privacy.method", format!("{name:?}"), "unknown; use statistics or gradients"));
+        }
+        let LossSpec::Same(family) = plan.loss else {
+            return Err(ConfigFault::Belongs { key: "[privacy]", owner: "one loss for all nodes".into() });
+        };
+        if plan.models.is_some() || plan.coupling.is_some() {
+            let owner =
+                "parameters with a coupling that is given: nothing bounds how far one row moves predictions or sums";
+            return Err(ConfigFault::Belongs { key: "[privacy]", owner: owner.into() });
+        }
+        if !self.on_gradients() {
+            let foreign =
+                [("privacy.rate", self.rate.is_some()), ("privacy.gradient-clip", self.gradient_clip.is_some())];
+            if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
+                return Err(ConfigFault::Belongs { key, owner: "method = \"gradients\"".into() });
+            }
+            let squared = family == Family::Squared && !noisy;
+            let owner = || "the squared loss, and to another method than noisy-fedgd".into();
+            return if squared {
+                Ok(())
+            } else {
+                Err(ConfigFault::Belongs { key: "privacy.method = \"statistics\"", owner: owner() })
+            };
+        }
+        if !noisy || !has_rounds(family) {
+            let owner =
+                "federation.method = \"noisy-fedgd\" with the squared, huber, logistic or squared hinge loss".into();
+            return Err(ConfigFault::Belongs { key: "privacy.method = \"gradients\"", owner });
+        }
+        if self.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1.0)) {
+            return Err(out_of_range("privacy.rate", self.rate.unwrap_or(0.0), "must be above 0 and at most 1"));
+        }
+        if self.gradient_clip.is_some_and(|clip| !(clip > 0.0 && clip.is_finite())) {
+            return Err(out_of_range("privacy.gradient-clip", self.gradient_clip.unwrap_or(0.0), "must be positive"));
+        }
+        Ok(())
+    }
+
+    /// True if gradients get noise, in every round.
+    pub fn on_gradients(&self) -> bool {
+        self.method.as_deref() == Some(GRADIENTS)
+    }
+
+    /// Probability that a row takes part in a round.
+    pub fn rate(&self) -> f64 {
+        self.rate.unwrap_or(1.0)
+    }
+
+    /// Gradients that the budget is for.
+    pub fn gradients(&self, plan: &Plan) -> u64 {
+        self.releases.unwrap_or(plan.stop.rounds_max)
+    }
+
+    /// Bounds and noise of gradients.
+    pub fn noise(&self, plan: &Plan, multiplier: f64) -> fedweave::Result<GradientNoise> {
+        let row_norm = self.longest(plan);
+        let clip = self.gradient_clip.unwrap_or_else(|| usual_clip(plan.loss.family(0), row_norm));
+        Ok(GradientNoise { row_norm, clip, multiplier, rate: self.rate() })
+    }
+
+    /// The longest row of features inside the ranges, in their units.
+    fn longest(&self, plan: &Plan) -> f64 {
+        let most = self.ranges.iter().map(|[low, high]| low.abs().max(high.abs()).powi(2)).sum::<f64>();
+        (most + f64::from(u8::from(plan.loss_options.spare_last))).sqrt()
+    }
+
+    /// The rows of a plan, moved into the ranges.
+    pub fn inside(&self, plan: &Plan) -> fedweave::Result<Dataset> {
+        let data = &plan.data;
+        let squared = plan.loss == LossSpec::Same(Family::Squared);
+        let columns = self.ranges.len();
+        let moved = |(j, x): (usize, &f64)| match self.ranges.get(j % data.dim()).filter(|_| j % data.dim() < columns) {
+            Some([low, high]) => x.clamp(*low, *high),
+            None => *x,
+        };
+        let x: Vec<f64> = (0..data.nodes()).flat_map(|i| data.features(i)).enumerate().map(moved).collect();
+        let [low, high] = self.target;
+        let y = data.y().iter().map(|y| if squared { y.clamp(low, high) } else { *y }).collect();
+        let offsets = std::iter::once(0).chain((0..data.nodes()).map(|i| data.rows(i).end)).collect();
+        Dataset::new(offsets, Matrix::from_rows(data.dim(), x), y, vec![1.0; data.len()])
+    }
+
     /// What is known about the columns.
     pub fn known(&self, plan: &Plan) -> fedweave::Result<Ranges> {
         let pair = |range: &[f64; 2]| (range[0], range[1]);
@@ -67,7 +166,18 @@ impl PrivacySection {
     }
 
     /// Noise of one release, in multiples of its sensitivity.
-    pub fn multiplier(&self) -> fedweave::Result<f64> {
-        noise((self.epsilon, self.delta), 1.0, self.releases.unwrap_or(1))
+    pub fn multiplier(&self, plan: &Plan) -> fedweave::Result<f64> {
+        let releases = if self.on_gradients() { self.gradients(plan) } else { self.releases.unwrap_or(1) };
+        noise((self.epsilon, self.delta), self.rate(), releases)
+    }
+
+    /// What an entry of the ledger costs: one over the multiplier of one release that would cost the same.
+    pub fn cost(&self, plan: &Plan) -> fedweave::Result<f64> {
+        let multiplier = self.multiplier(plan)?;
+        Ok(match self.on_gradients() {
+            false => 1.0 / multiplier,
+            true if self.rate() < 1.0 => gaussian::mu(self.epsilon, self.delta),
+            true => (self.gradients(plan) as f64).sqrt() / multiplier,
+        })
     }
 }

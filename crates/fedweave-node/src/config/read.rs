@@ -173,6 +173,8 @@ fn plan(file: &PartFile, link: &Link) -> Checked<(Plan, Vec<String>)> {
         peers,
         models,
         coupling: file.coupling.as_ref().map(CouplingSection::plan),
+        // Comes from the ledger, when the part begins.
+        noise: None,
     };
     let federation = plan.agreement(&link.identity().federation, &rows.features);
     Ok((Plan { federation, ..plan }, rows.features))

@@ -34,7 +34,9 @@ impl FederationSection {
             MethodSpec::PrimalDual { step_ratio, relaxation } => {
                 FederationSection { step_ratio: Some(step_ratio), relaxation: Some(relaxation), ..section }
             }
-            MethodSpec::FedGd { step } => FederationSection { step: Some(step), ..section },
+            MethodSpec::FedGd { step } | MethodSpec::NoisyFedGd { step } => {
+                FederationSection { step: Some(step), ..section }
+            }
             MethodSpec::FedRelax | MethodSpec::FedRelaxPredictions { .. } => section,
             MethodSpec::AsyncFedGd { step, staleness } => {
                 FederationSection { step: Some(step), staleness: Some(staleness), ..section }
@@ -53,7 +55,7 @@ impl FederationSection {
         let given = [
             ("federation.step-ratio", self.step_ratio.is_some(), &["primal-dual"][..]),
             ("federation.relaxation", self.relaxation.is_some(), &["primal-dual"]),
-            ("federation.step", self.step.is_some(), &["fedgd", "async-fedgd"]),
+            ("federation.step", self.step.is_some(), &["fedgd", "noisy-fedgd", "async-fedgd"]),
             ("federation.staleness", self.staleness.is_some(), &["async-fedgd"]),
         ];
         if let Some((key, _, of)) = given.into_iter().find(|(_, given, of)| *given && !of.contains(&name)) {
@@ -69,13 +71,15 @@ impl FederationSection {
                 relaxation: self.relaxation.unwrap_or(1.8),
             },
             "fedgd" => MethodSpec::FedGd { step: self.step.ok_or(no_step)? },
+            "noisy-fedgd" => MethodSpec::NoisyFedGd { step: self.step.ok_or(no_step)? },
             "fedrelax" => MethodSpec::FedRelax,
             ON_PREDICTIONS => on_predictions(model)?,
             "async-fedgd" => {
                 MethodSpec::AsyncFedGd { step: self.step.ok_or(no_step)?, staleness: self.staleness.unwrap_or(5) }
             }
             other => {
-                let known = "unknown; use primal-dual, fedgd, fedrelax, fedrelax-predictions or async-fedgd";
+                let known =
+                    "unknown; use primal-dual, fedgd, noisy-fedgd, fedrelax, fedrelax-predictions or async-fedgd";
                 return Err(out_of_range("federation.method", format!("{other:?}"), known));
             }
         })

@@ -31,6 +31,8 @@ pub enum Event<'a> {
 pub enum Effect {
     /// Make these bytes durable before handing over the frames that follow.
     Persist(Vec<u8>),
+    /// Make these bytes durable among the releases that were paid for, before handing over the frames that follow.
+    Spend(Vec<u8>),
     /// Send a frame. It may be lost, doubled or late.
     Send {
         /// To whom.

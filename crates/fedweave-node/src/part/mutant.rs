@@ -38,6 +38,12 @@ pub enum Mutant {
     LeavesAtOnce,
     /// A part decides before it has heard of all others.
     DecidesTooSoon,
+    /// Frames leave, and nobody paid for their noise.
+    SpendsNothing,
+    /// A restored part does not know what it has released.
+    ForgetsReleases,
+    /// A restored part has another key: fresh noise for the same round.
+    FreshNoise,
     /// Answers about the coupling are added up from the part's own on.
     AddsFromItselfOn,
     /// Damaged checkpoints are believed.
@@ -98,6 +104,17 @@ impl Part {
             }
             Some(Mutant::SkipsRoundAfterRestore) => self.done += 1,
             Some(Mutant::UpdatesNodesTwice) => self.kernel.begin(),
+            _ => (),
+        }
+    }
+
+    /// What a bug makes of noise before a part starts.
+    #[cfg(test)]
+    pub(crate) fn spoil_noise(plan: &mut crate::plan::Plan, mutant: Option<Mutant>, life: u32) {
+        let Some(noise) = &mut plan.noise else { return };
+        match mutant {
+            Some(Mutant::ForgetsReleases) => noise.forget(),
+            Some(Mutant::FreshNoise) => noise.key.0[0] ^= life as u8,
             _ => (),
         }
     }

@@ -118,6 +118,11 @@ pub enum Note {
         /// Share of the graph.
         rho: f64,
     },
+    /// The budget for noisy gradients is used up.
+    Spent {
+        /// Gradients that were released.
+        releases: u64,
+    },
     /// The largest residual of the network was computed.
     NetworkResidual {
         /// The round it belongs to.
@@ -148,6 +153,8 @@ pub enum Reason {
     Left,
     /// A neighbour had finished before.
     PeerFinished,
+    /// The privacy of its rows is spent: nothing more may be released.
+    Spent,
     /// A number left the range of f64 (the step is too long, or a liar has no bound), or a model could not be fitted.
     Diverged,
 }

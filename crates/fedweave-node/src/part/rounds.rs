@@ -85,7 +85,10 @@ impl Part {
                 }
             }
         }
-        kernel.complete();
+        if !self.pay(round, effects) {
+            return self.finish(Reason::Spent, effects);
+        }
+        self.kernel.complete();
         if self.is(Mutant::DualFromWire) {
             self.take_duals_from_wire();
         }
@@ -197,7 +200,8 @@ impl Part {
 
     /// The end, as it stands.
     pub(super) fn outcome(&self, reason: Reason) -> Outcome {
-        Outcome { reason, round: self.done, residual: self.residual, models: self.models(), flows: self.flows() }
+        let models = self.kernel.answer().unwrap_or_else(|| self.models());
+        Outcome { reason, round: self.done, residual: self.residual, models, flows: self.flows() }
     }
 
     pub(super) fn save(&self) -> Vec<u8> {
@@ -210,7 +214,7 @@ impl Part {
             counts: self.peers.iter().map(|p| (p.from, p.until.or(p.still.as_ref().map(|_| self.done)))).collect(),
             w: self.models(),
             u: self.flows(),
-            memory: self.kernel.memory(),
+            memory: self.memory(),
             sent: self.boundary.sent.clone(),
         };
         append_coupling(&self.plan, saved.to_bytes(&self.plan, self.sizes()))

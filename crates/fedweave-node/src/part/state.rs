@@ -63,8 +63,15 @@ pub struct Sizes {
     pub rows: u64,
 }
 
-const REASONS: [Reason; 6] =
-    [Reason::Converged, Reason::RoundLimit, Reason::PeerLost, Reason::Left, Reason::PeerFinished, Reason::Diverged];
+const REASONS: [Reason; 7] = [
+    Reason::Converged,
+    Reason::RoundLimit,
+    Reason::PeerLost,
+    Reason::Left,
+    Reason::PeerFinished,
+    Reason::Diverged,
+    Reason::Spent,
+];
 
 /// Identifies the nodes, edges and peers of a plan.
 pub fn fingerprint(plan: &Plan) -> u64 {

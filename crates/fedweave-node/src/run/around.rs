@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::checkpoint::Store;
 use crate::event_log::{EventLog, LogError};
+use crate::ledger::LedgerError;
 use crate::metrics::Shared;
 use crate::part::{Note, Outcome};
 use crate::transport::Transport;
@@ -17,6 +18,8 @@ pub struct Surroundings<'a> {
     pub transport: &'a mut dyn Transport,
     /// Where checkpoints go.
     pub store: &'a mut dyn Store,
+    /// Where releases that were paid for are written down.
+    pub spend: &'a mut dyn FnMut(&[u8]) -> Result<(), LedgerError>,
     /// Where events go.
     pub log: &'a mut EventLog,
     /// What others may look at.
@@ -58,6 +61,9 @@ pub enum RunError {
     /// The log could not be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The ledger could not be written: nothing may be sent.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// A checkpoint could not be written: without it nothing may be sent.
     #[error("the checkpoint cannot be written: {0}")]
     Checkpoint(String),

@@ -23,6 +23,8 @@ pub enum Subject {
     /// Parts that come back with old states or none, are told other edges than their neighbours, or lose their certificate: all end
     /// at the optimum of the network that is left.
     Recovery,
+    /// Noisy gradients and their ledgers, with rollbacks.
+    Noise,
     /// Neighbours that lie: honest models must stay within the bound.
     Liars,
 }
@@ -81,6 +83,7 @@ impl Batch {
             Subject::Parameters => Scene::standard,
             Subject::Predictions => Scene::predictions,
             Subject::Coupling => Scene::coupling,
+            Subject::Noise => Scene::noisy,
             Subject::Liars | Subject::Recovery => return Ok(Vec::new()),
         };
         let wanted: Vec<u64> = if self.count == 1 { vec![self.first % SCENES] } else { (0..SCENES).collect() };
@@ -103,6 +106,7 @@ impl BatchOutcome {
         self.tally.damaged += tally.damaged;
         self.tally.full += tally.full;
         self.tally.rollbacks += tally.rollbacks;
+        self.tally.releases += tally.releases;
         self.tally.elapsed_ms = self.tally.elapsed_ms.max(tally.elapsed_ms);
     }
 }

@@ -81,6 +81,8 @@ pub enum Incident {
         /// True if it fails in the middle of its next write instead of now.
         in_write: bool,
     },
+    /// All parts fall back to the state they had at the last fall, or to none.
+    FallBack,
     /// Links are cut.
     Cut {
         /// Which.

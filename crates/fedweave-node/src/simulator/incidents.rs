@@ -37,6 +37,7 @@ impl World<'_> {
                 }
             }
             Incident::Revoke(part) => self.revoke(part)?,
+            Incident::FallBack => self.fall_back(),
             Incident::Cut { cut, for_ms } => self.cuts.push((cut, self.now + for_ms)),
             Incident::Pause { part, for_ms } => self.seats[part].paused_until = self.now + for_ms,
         }
@@ -69,10 +70,17 @@ impl World<'_> {
         }
         #[cfg(test)]
         self.seats[k].store.plant(self.mutant);
-        let plan = match &self.other_plan {
+        let mut plan = match &self.other_plan {
             Some((part, plan)) if *part == k => plan.clone(),
             _ => self.scene.plans[k].clone(),
         };
+        if let Some(noise) = &mut plan.noise
+            && !noise.recall(&self.seats[k].ledger.concat())
+        {
+            return Err(self.failure(Some(k), "its ledger is damaged".into()));
+        }
+        #[cfg(test)]
+        Part::spoil_noise(&mut plan, self.mutant, self.seats[k].life);
         let checkpoint = self.seats[k].store.load().map_err(|e| self.failure(Some(k), e.to_string()))?;
         let part = match &checkpoint {
             Some(bytes) => Part::restore(plan, bytes),

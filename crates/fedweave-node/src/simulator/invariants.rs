@@ -57,6 +57,24 @@ pub fn check_frame(scene: &Scene, part: usize, to: usize, bytes: &[u8], memory: 
     None
 }
 
+/// Checks that what a frame holds was paid for: rows of round `r` follow from the gradients of the round before.
+pub fn check_paid(bytes: &[u8], ledger: &[Vec<u8>]) -> Option<String> {
+    let frame = Frame::decode(bytes).ok()?;
+    let round = frame.header.round;
+    let paid = |record: &Vec<u8>| record[..8] == (round - 1).to_le_bytes();
+    let owes = frame.header.kind == Kind::Rows && round > 1 && !ledger.iter().any(paid);
+    owes.then(|| format!("sends rows of round {round} without having paid for the gradients behind them"))
+}
+
+/// Checks a record before it is written down.
+pub fn check_record(record: &[u8], ledger: &[Vec<u8>], budget: u64) -> Option<String> {
+    if ledger.len() as u64 >= budget {
+        return Some(format!("releases more than {budget} gradients"));
+    }
+    let mark = |record: &[u8]| record[8..24].to_vec();
+    ledger.iter().any(|old| mark(old) == mark(record)).then(|| "pays twice for the same gradients".into())
+}
+
 /// Checks a part after an event that made it want so many frames sent.
 pub fn check_part(scene: &Scene, part: &Part, peers: usize, memory: &Memory, sends: usize) -> Option<String> {
     let round = part.round();

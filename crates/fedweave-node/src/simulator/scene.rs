@@ -102,6 +102,12 @@ impl Scene {
     }
 }
 
+/// A scene whose rows and models are known.
+pub(super) fn of_trace(network: Network, plans: Vec<Plan>, over: Vec<Matrix>, models: Matrix) -> Scene {
+    let (routes, boundary) = wiring(&network, &plans);
+    Scene { rounds: network.rounds_max, network, plans, routes, boundary, over, models, trusting: false }
+}
+
 pub(super) fn random_network(seed: u64, nodes: usize, rounds: u64, tolerance: Option<f64>) -> Result<Network> {
     let neighbours = 2 + (seed % 2) as usize;
     let network = synthetic::Network::Geometric { neighbours };

@@ -11,6 +11,10 @@ pub(super) struct Seat {
     /// `None` while it is down.
     pub part: Option<Part>,
     pub store: FaultyStore,
+    /// An older state of it, for rollbacks.
+    pub older: FaultyStore,
+    /// Records of releases that were paid for.
+    pub ledger: Vec<Vec<u8>>,
     pub memory: Memory,
     pub paused_until: u64,
     pub done: bool,

@@ -167,6 +167,27 @@ fn gradient_descent_out_of_step_comes_near_the_optimum() {
     }
 }
 
+/// Releases are paid for before anything follows from them, once, and replays send the same bytes.
+#[test]
+fn noisy_gradients_stay_within_their_budget_whatever_happens() {
+    let scenes: Vec<Scene> = (0..SCENES).map(|k| Scene::noisy(k).unwrap()).collect();
+    let (mut sum, seeds) = (Tally::default(), seeds(60));
+    for seed in 0..seeds {
+        let tally = simulate(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+        let tally = tally.unwrap_or_else(|failure| panic!("{failure}"));
+        (sum.crashes, sum.rollbacks) = (sum.crashes + tally.crashes, sum.rollbacks + tally.rollbacks);
+    }
+    assert!(sum.crashes > 5 * seeds && sum.rollbacks > seeds, "{sum:?}");
+    for mutant in [Mutant::SpendsNothing, Mutant::ForgetsReleases, Mutant::FreshNoise] {
+        let found = (0..40).find_map(|seed| {
+            let mut world = World::new(&scenes[(seed % SCENES) as usize], &Limits::default(), seed);
+            world.mutant = Some(mutant);
+            world.run().err()
+        });
+        println!("{mutant:?}: {}", found.unwrap_or_else(|| panic!("{mutant:?} was not found")));
+    }
+}
+
 /// Models of any class, refitted after every crash from what was heard, say what those on one machine say.
 #[test]
 fn predictions_end_with_the_bits_of_one_machine() {

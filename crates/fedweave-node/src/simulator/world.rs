@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::faults::{Cut, Faults, Incident, Limits};
-use super::invariants::{check_frame, check_outcome, check_part, rounds_of};
+use super::invariants::{check_frame, check_outcome, check_paid, check_part, check_record, rounds_of};
 use super::liars::{Liars, scene_with_liars};
 use super::recovery;
 use super::scene::Scene;
@@ -82,7 +82,7 @@ pub(super) struct World<'s> {
     order: u64,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     /// What happens, by the number in the queue; freed places are used again.
-    what: Vec<Option<What>>,
+    pub(super) what: Vec<Option<What>>,
     free: Vec<usize>,
     pub(super) seats: Vec<Seat>,
     pub(super) cuts: Vec<(Cut, u64)>,
@@ -102,7 +102,10 @@ pub(super) struct World<'s> {
 impl<'s> World<'s> {
     pub(super) fn new(scene: &'s Scene, limits: &Limits, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let faults = Faults::draw(&mut random, limits, scene.plans.len());
+        let mut faults = Faults::draw(&mut random, limits, scene.plans.len());
+        if scene.plans.iter().any(|plan| plan.noise.is_some()) {
+            faults.add_rollbacks(seed);
+        }
         World {
             scene,
             faults,
@@ -248,6 +251,23 @@ impl<'s> World<'s> {
 
     fn carry_out(&mut self, k: usize, effect: Effect) -> Result<(), Stop> {
         match effect {
+            Effect::Spend(record) => {
+                let budget = self.scene.plans[k].noise.as_ref().map_or(0, |noise| noise.releases);
+                if let Some(what) = check_record(&record, &self.seats[k].ledger, budget) {
+                    return Err(Stop::Failure(self.failure(Some(k), what)));
+                }
+                let fails = self.seats[k].fails_in_write.is_some() && self.random.random_bool(0.5);
+                if let Some((_, back_after_ms)) = self.seats[k].fails_in_write.take_if(|_| fails) {
+                    // The record was written before the machine failed, or not.
+                    if self.random.random_bool(0.5) {
+                        self.seats[k].ledger.push(record);
+                    }
+                    self.crash(k, back_after_ms);
+                    return Err(Stop::Crash);
+                }
+                self.tally.releases += 1;
+                self.seats[k].ledger.push(record);
+            }
             Effect::Persist(bytes) => {
                 let seat = &mut self.seats[k];
                 if let Some((damage, back_after_ms)) = seat.fails_in_write.take() {
@@ -275,6 +295,11 @@ impl<'s> World<'s> {
             Effect::Send { to, bytes } => {
                 let peer = to.0 as usize;
                 if let Some(what) = check_frame(self.scene, k, peer, &bytes, &self.seats[k].memory) {
+                    return Err(Stop::Failure(self.failure(Some(k), what)));
+                }
+                if self.scene.plans[k].noise.is_some()
+                    && let Some(what) = check_paid(&bytes, &self.seats[k].ledger)
+                {
                     return Err(Stop::Failure(self.failure(Some(k), what)));
                 }
                 self.transmit(k, peer, bytes);

@@ -55,6 +55,7 @@ pub struct Desk {
     pub parts: Vec<Option<Part>>,
     pub frames: VecDeque<(usize, PeerId, Vec<u8>)>,
     pub saved: Vec<Vec<u8>>,
+    pub spent: Vec<Vec<Vec<u8>>>,
     pub outcomes: Vec<Option<Outcome>>,
     pub notes: Vec<(usize, Note)>,
     pub now: u64,
@@ -69,6 +70,7 @@ impl Desk {
             plans,
             frames: VecDeque::new(),
             saved: vec![Vec::new(); PARTS],
+            spent: vec![Vec::new(); PARTS],
             outcomes: (0..PARTS).map(|_| None).collect(),
             notes: Vec::new(),
             now: 0,
@@ -105,6 +107,7 @@ impl Desk {
                     let back = self.plans[other].peers.iter().position(|n| *n == self.plans[k].name).unwrap();
                     self.frames.push_back((other, PeerId(back as u32), bytes));
                 }
+                Effect::Spend(record) => self.spent[k].push(record),
                 Effect::Note(note) => self.notes.push((k, note)),
                 Effect::Done(outcome) => self.outcomes[k] = Some(*outcome),
             }

@@ -121,7 +121,7 @@ impl FitRequest {
             folds.is_none() || !reader.has("validation"),
             "give --folds (every row is held out once) or --validation (one share of them), not both"
         );
-        let privacy = PrivacyChoice::read(reader)?;
+        let privacy = PrivacyChoice::read(reader, job)?;
         require!(
             privacy.is_none() || model.options.lasso == 0.0,
             "--lasso does not go with --dp-epsilon: the proof of how far a row moves the models is for --ridge"

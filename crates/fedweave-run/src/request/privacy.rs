@@ -2,10 +2,18 @@
 
 use fedweave::loss::Family;
 use fedweave::trust::privacy::accountant::check_privacy;
+use fedweave::trust::privacy::objective::curvature_bound;
+use fedweave::trust::privacy::rounds::has_rounds;
 use fedweave::trust::privacy::sensitivity::gradient_bound;
 
+use super::keys::Job;
 use super::settings::Reader;
 use crate::error::{Error, Result, refuse, require};
+
+/// Rounds of noisy gradients, if nobody says.
+const ROUNDS: usize = 50;
+/// Strengths to choose from, if nobody says: they must not follow from rows.
+const GRID: [f64; 7] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
 
 /// Where the noise goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,14 +22,33 @@ pub enum PrivacyMethod {
     Statistics,
     /// On the models.
     Output,
+    /// In what is minimised.
+    Objective,
+    /// On gradients, in every round.
+    Gradients,
 }
 
 impl PrivacyMethod {
+    const ALL: [PrivacyMethod; 4] =
+        [PrivacyMethod::Statistics, PrivacyMethod::Output, PrivacyMethod::Objective, PrivacyMethod::Gradients];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             PrivacyMethod::Statistics => "statistics",
             PrivacyMethod::Output => "output",
+            PrivacyMethod::Objective => "objective",
+            PrivacyMethod::Gradients => "gradients",
+        }
+    }
+
+    /// True if it protects rows with this loss.
+    fn suits(self, family: Family) -> bool {
+        match self {
+            PrivacyMethod::Statistics => family == Family::Squared,
+            PrivacyMethod::Output => gradient_bound(family, 1.0).is_some(),
+            PrivacyMethod::Objective => curvature_bound(family).is_some(),
+            PrivacyMethod::Gradients => has_rounds(family),
         }
     }
 }
@@ -39,45 +66,75 @@ pub struct PrivacyChoice {
     pub ranges: Vec<(String, (f64, f64))>,
     /// Longest scaled row of features.
     pub clip: Option<f64>,
+    /// Rounds of noisy gradients.
+    pub rounds: usize,
+    /// Probability that a row takes part in a round.
+    pub rate: f64,
+    /// Longest gradient of a row.
+    pub gradient_clip: Option<f64>,
+    /// Values of lambda to choose from by rows that pay for it; none: it is given.
+    pub grid: Vec<f64>,
+    /// Ranges become narrower as noisy moments say, for a share of the budget.
+    pub narrow: bool,
     /// For tests.
     pub seed: Option<u64>,
 }
 
 impl PrivacyChoice {
     /// What was said; `None` if nothing was.
-    pub(super) fn read(reader: &Reader) -> Result<Option<PrivacyChoice>> {
+    pub(super) fn read(reader: &Reader, job: Job) -> Result<Option<PrivacyChoice>> {
         let Some(epsilon) = reader.number("dp-epsilon") else { return Ok(None) };
         let delta = reader.number("dp-delta").unwrap_or(1e-5);
         check_privacy(epsilon, delta).map_err(|error| Error::Request(format!("--dp-epsilon, --dp-delta: {error}")))?;
         require!(delta <= 0.01, "--dp-delta {delta}: at most 0.01; it is the probability that there is no protection");
-        let methods =
-            [("", None), ("statistics", Some(PrivacyMethod::Statistics)), ("output", Some(PrivacyMethod::Output))];
+        let mut methods: Vec<_> = PrivacyMethod::ALL.map(|method| (method.name(), Some(method))).into();
+        methods.insert(0, ("", None));
         let ranges = reader.texts("dp-range").unwrap_or_default();
+        let rate = reader.positive("dp-sample")?.unwrap_or(1.0);
+        require!(rate <= 1.0, "--dp-sample {rate}: at most 1, which takes all rows");
+        let rounds = reader.count("dp-rounds").unwrap_or(ROUNDS);
+        require!(rounds > 0, "--dp-rounds 0: at least 1");
         let choice = PrivacyChoice {
             epsilon,
             delta,
             method: reader.choice("dp-method", &methods)?,
             ranges: ranges.iter().map(|text| range(text)).collect::<Result<_>>()?,
             clip: reader.positive("dp-clip")?,
+            rounds,
+            rate,
+            gradient_clip: reader.positive("dp-gradient-clip")?,
+            grid: grid(reader, job)?,
+            narrow: job == Job::Fit && reader.flag("standardize"),
             seed: reader.count("dp-seed").map(|seed| seed as u64),
         };
-        refuse_leaks(reader)?;
+        for key in ["dp-rounds", "dp-sample", "dp-gradient-clip"] {
+            let belongs = !reader.has(key) || choice.method == Some(PrivacyMethod::Gradients);
+            require!(belongs, "--{key} belongs to --dp-method gradients");
+        }
+        refuse_leaks(reader, job)?;
         Ok(Some(choice))
     }
 
     /// The method that was asked for, or the one that the loss allows.
     pub fn method_for(&self, family: Family) -> Result<PrivacyMethod> {
-        let allowed = match family {
-            Family::Squared => PrivacyMethod::Statistics,
-            family if gradient_bound(family, 1.0).is_some() => PrivacyMethod::Output,
-            family => refuse!(
-                "--dp-epsilon: one row can change the {family} loss without limit; use --loss squared, huber, logistic, absolute or quantile"
-            ),
+        let allowed: Vec<PrivacyMethod> = PrivacyMethod::ALL.into_iter().filter(|m| m.suits(family)).collect();
+        let Some(first) = allowed.first() else {
+            refuse!(
+                "--dp-epsilon: one row can change the {family} loss without limit; use --loss squared, huber, logistic, absolute, quantile \
+                 or squared-hinge"
+            );
         };
-        let asked = self.method.unwrap_or(allowed);
+        let asked = self.method.unwrap_or(*first);
         require!(
-            asked == allowed,
-            "--dp-method {}: not for the {family} loss; statistics is for squared, output for huber, logistic, absolute and quantile",
+            allowed.contains(&asked),
+            "--dp-method {}: not for the {family} loss; that has {}",
+            asked.name(),
+            allowed.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ")
+        );
+        require!(
+            self.grid.is_empty() || asked == PrivacyMethod::Statistics,
+            "--lambda auto: with --dp-method {} every value that is tried would be a release of its own; give --lambda NUMBER, or use \
+             --dp-method statistics",
             asked.name()
         );
         Ok(asked)
@@ -96,11 +153,18 @@ impl PrivacyChoice {
 }
 
 /// Settings that would let rows out by another way.
-fn refuse_leaks(reader: &Reader) -> Result<()> {
-    let chosen = reader.number("lambda").is_none();
-    require!(!chosen, "--dp-epsilon needs --lambda NUMBER: choosing it on rows would tell about them");
+fn refuse_leaks(reader: &Reader, job: Job) -> Result<()> {
+    let given = reader.number("lambda").is_some() || reader.has("lambda");
+    require!(
+        given,
+        "--dp-epsilon needs --lambda NUMBER: choosing it on rows would tell about them; `fit --lambda auto` pays for the choice"
+    );
+    let standardize = "means and deviations of the rows of all parts would tell about them; `fit` pays for them";
+    require!(
+        job == Job::Fit || !reader.has("standardize"),
+        "--standardize does not go with --dp-epsilon: {standardize}"
+    );
     for (key, why) in [
-        ("standardize", "means and deviations of the rows would tell about them; features are scaled by --dp-range"),
         ("validation", "errors on held-out rows would tell about them"),
         ("weight", "weights of rows would tell about them"),
         ("calibrate", "errors on rows would tell about them"),
@@ -120,6 +184,25 @@ fn refuse_leaks(reader: &Reader) -> Result<()> {
         "--coupling learnt does not go with --dp-epsilon: it looks at all rows"
     );
     Ok(())
+}
+
+/// Values of lambda to choose from, if one is to be chosen.
+fn grid(reader: &Reader, job: Job) -> Result<Vec<f64>> {
+    let auto = reader.has("lambda") && reader.number("lambda").is_none();
+    let grid = reader.numbers_from("lambda-grid", 0.0)?;
+    require!(
+        grid.is_none() || auto,
+        "--lambda-grid: with --dp-epsilon say --lambda auto as well, which pays for the choice"
+    );
+    require!(
+        !auto || job == Job::Fit,
+        "--lambda auto: a federation needs a number; `fit` can choose one and pay for it"
+    );
+    require!(
+        !auto || reader.text("lambda-rule").is_none(),
+        "--lambda-rule does not go with --dp-epsilon: there are no errors to apply it to"
+    );
+    Ok(if auto { grid.unwrap_or_else(|| GRID.to_vec()) } else { Vec::new() })
 }
 
 /// `column=low:high`.

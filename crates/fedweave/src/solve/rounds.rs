@@ -20,7 +20,7 @@ pub use fedgd::FedGd;
 pub use fedrelax::{FedRelax, JudgedOn, Order, RelaxRound, mean_of_neighbours};
 pub use fedsgd::{FedSgd, Schedule, SgdOptions};
 pub use method::{History, Method, RoundRecord, run_rounds, run_rounds_until};
-pub use noisy::noisy_descent;
+pub use noisy::{NoisyRound, noisy_descent};
 pub use pdmm::{Pdmm, PdmmOptions, Subset};
 pub use primal_dual::{BalancedPrimalDual, PrimalDualRound, PrimalDualRounds};
 pub use projected::Constraint;

@@ -16,6 +16,8 @@ const TEST_MAX: usize = 1000;
 const NEAREST: usize = 10;
 /// Keeps linear guesses from columns that are nearly the same finite; columns have variance 1.
 const RIDGE: f64 = 1e-3;
+/// Directions with less variance than this share of the largest tell nothing.
+const SINGULAR: f64 = 1e-12;
 
 /// Share of the variance of an attribute that a guess explains on rows it has not seen, with a 90 % interval by resampling them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,26 +45,81 @@ pub fn nearest(features: &[f64], width: usize, target: &[f64], seed: u64) -> Exp
     })
 }
 
+/// A linear function of columns that are scaled first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeastSquares {
+    weights: Vec<f64>,
+    offset: f64,
+}
+
+impl LeastSquares {
+    /// The one with the smallest squared error, and of several such the one with the smallest weights. `features` are rows of `width` numbers one after
+    /// another.
+    pub fn fit(features: &[f64], width: usize, target: &[f64]) -> LeastSquares {
+        let rows: Vec<usize> = (0..target.len()).collect();
+        let scaled = scaled(features, width, &rows);
+        // Directions without variance tell nothing.
+        let (mean, mut weights) =
+            fitted(
+                &scaled,
+                width,
+                target,
+                &rows,
+                |value, largest| {
+                    if value > SINGULAR * largest { 1.0 / value } else { 0.0 }
+                },
+            );
+        let mut offset = mean;
+        for j in 0..width {
+            let column = || features.iter().skip(j).step_by(width);
+            let n = rows.len().max(1) as f64;
+            let middle = column().sum::<f64>() / n;
+            let deviation = (column().map(|x| (x - middle).powi(2)).sum::<f64>() / n).sqrt();
+            weights[j] = if deviation > 0.0 { weights[j] / deviation } else { 0.0 };
+            offset -= weights[j] * middle;
+        }
+        LeastSquares { weights, offset }
+    }
+
+    /// The guess for a row.
+    pub fn guess(&self, row: &[f64]) -> f64 {
+        self.offset + dot(row, &self.weights)
+    }
+}
+
+/// Mean of the target over some rows, and weights of scaled columns: `inverse` turns eigenvalues of their moments around, given the largest.
+fn fitted(
+    rows: &[f64],
+    width: usize,
+    target: &[f64],
+    train: &[usize],
+    inverse: impl Fn(f64, f64) -> f64,
+) -> (f64, Vec<f64>) {
+    let row = |r: usize| &rows[r * width..(r + 1) * width];
+    let n = train.len() as f64;
+    let mean = train.iter().map(|r| target[*r]).sum::<f64>() / n;
+    let (mut matrix, mut cross) = (vec![0.0; width * width], vec![0.0; width]);
+    for &r in train {
+        for j in 0..width {
+            axpy(row(r)[j] / n, row(r), &mut matrix[j * width..(j + 1) * width]);
+        }
+        axpy((target[r] - mean) / n, row(r), &mut cross);
+    }
+    let vectors = eigen(&mut matrix, width);
+    let largest = (0..width).map(|k| matrix[k * width + k]).fold(0.0, f64::max);
+    let mut w = vec![0.0; width];
+    for k in 0..width {
+        let vector = &vectors[k * width..(k + 1) * width];
+        axpy(dot(vector, &cross) * inverse(matrix[k * width + k].max(0.0), largest), vector, &mut w);
+    }
+    (mean, w)
+}
+
 /// How well a linear function with a small ridge does.
 pub fn linear(features: &[f64], width: usize, target: &[f64], seed: u64) -> Explained {
     judged(features, width, target, seed, |rows, train, test| {
-        let row = |r: usize| &rows[r * width..(r + 1) * width];
-        let n = train.len() as f64;
-        let mean = train.iter().map(|r| target[*r]).sum::<f64>() / n;
-        let (mut matrix, mut cross) = (vec![0.0; width * width], vec![0.0; width]);
-        for &r in train {
-            for j in 0..width {
-                axpy(row(r)[j] / n, row(r), &mut matrix[j * width..(j + 1) * width]);
-            }
-            axpy((target[r] - mean) / n, row(r), &mut cross);
-        }
-        let vectors = eigen(&mut matrix, width);
-        let mut w = vec![0.0; width];
-        for k in 0..width {
-            let vector = &vectors[k * width..(k + 1) * width];
-            axpy(dot(vector, &cross) / (matrix[k * width + k].max(0.0) + RIDGE), vector, &mut w);
-        }
-        test.iter().map(|&r| mean + dot(row(r), &w)).collect()
+        let (mean, w) = fitted(rows, width, target, train, |value, _| 1.0 / (value + RIDGE));
+        test.iter().map(|&r| mean + dot(&rows[r * width..(r + 1) * width], &w)).collect()
     })
 }
 

@@ -46,24 +46,26 @@ pub fn release(
     if m == 0 {
         return Ok(None);
     }
-    let mut matrix = vec![0.0; n * n];
-    let mut row = vec![0.0; n];
-    for r in data.rows(node) {
-        ranges.boxed(data.x(r), data.y()[r], &mut row);
-        for i in 0..n {
-            (0..=i).for_each(|j| matrix[i * n + j] += row[i] * row[j] / m as f64);
-        }
-    }
     let root = std::f64::consts::SQRT_2;
     let sensitivity = root * ranges.norm_squared() / m as f64;
     let grid = Grid::new(multiplier, sensitivity, n * (n + 1) / 2);
     let no_grid =
         Error::Parameter { name: "noise", value: multiplier * sensitivity, needs: "a positive normal number" };
     let grid = grid.ok_or(no_grid)?;
+    let unit = |i: usize, j: usize| if i == j { 1.0 } else { root };
+    let (mut points, mut row) = (vec![0i128; n * n], vec![0.0; n]);
+    for r in data.rows(node) {
+        ranges.boxed(data.x(r), data.y()[r], &mut row);
+        for i in 0..n {
+            for j in 0..=i {
+                points[i * n + j] += i128::from(grid.point(unit(i, j) * row[i] * row[j] / m as f64));
+            }
+        }
+    }
+    let mut matrix = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..=i {
-            let unit = if i == j { 1.0 } else { root };
-            let noisy = grid.perturb(unit * matrix[i * n + j], rng) / unit;
+            let noisy = grid.perturb_sum(points[i * n + j], rng) / unit(i, j);
             (matrix[i * n + j], matrix[j * n + i]) = (noisy, noisy);
         }
     }

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::super::rounds::ClippedGradients;
+use super::super::rounds::{ClippedGradients, GradientNoise};
 use super::canary::Scores;
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -36,10 +36,11 @@ impl DescentCanaries {
         let (family, options) = (Family::Squared, LossOptions::default());
         let loss = family.build(data.clone(), &options)?;
         let problem = Problem::build(Graph::new(count, &[])?, loss, Box::new(SquaredNorm), 0.0)?;
-        let gradients = ClippedGradients::new(family, data, &options, (1.0, CLIP), self.multiplier)?;
+        let noise = GradientNoise { row_norm: 1.0, clip: CLIP, multiplier: self.multiplier, rate: 1.0 };
+        let gradients = ClippedGradients::new(family, data, &options, noise)?;
         let mut last = Vec::new();
         let draw = |node: usize, point: &[f64]| stream_at(seed, Purpose::Noise, node, point);
-        noisy_descent(&problem, &gradients, self.rounds, draw, &mut |round, w| {
+        noisy_descent(&problem, gradients, self.rounds, draw, &mut |round, w| {
             if round == self.rounds {
                 last = w.as_slice().to_vec();
             }

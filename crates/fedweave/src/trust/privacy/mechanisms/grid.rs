@@ -51,11 +51,22 @@ impl Grid {
         self.step
     }
 
-    /// The grid point near `value`, with noise. A number that is not finite is taken for zero.
-    pub fn perturb(&self, value: f64, rng: &mut impl Rng) -> f64 {
+    /// The number of the grid point near `value`. A number that is not finite is taken for zero.
+    pub fn point(&self, value: f64) -> i64 {
         let point = (value / self.step).round().clamp(-POINT_MAX, POINT_MAX);
-        let point = if point.is_nan() { 0 } else { point as i64 };
-        (point + gaussian(self.sigma, rng)) as f64 * self.step
+        if point.is_nan() { 0 } else { point as i64 }
+    }
+
+    /// A sum of grid points, with noise. Sums of rows are taken there: in floating point, whose rounding depends on all rows, one
+    /// of them could move the sum by more than its own length.
+    pub fn perturb_sum(&self, points: i128, rng: &mut impl Rng) -> f64 {
+        let most = POINT_MAX as i128;
+        (points.clamp(-most, most) as i64 + gaussian(self.sigma, rng)) as f64 * self.step
+    }
+
+    /// The grid point near `value`, with noise.
+    pub fn perturb(&self, value: f64, rng: &mut impl Rng) -> f64 {
+        self.perturb_sum(i128::from(self.point(value)), rng)
     }
 
     /// Perturbs all `values`.

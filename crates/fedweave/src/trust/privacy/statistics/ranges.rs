@@ -65,6 +65,11 @@ impl Ranges {
         &self.columns[..self.columns.len() - 1]
     }
 
+    /// The same, and the target's.
+    pub fn columns(&self) -> &[(f64, f64)] {
+        &self.columns
+    }
+
     /// Brings a row into the box: scaled features, clipped, a one if there is an intercept, the scaled target.
     pub fn boxed(&self, x: &[f64], y: f64, out: &mut [f64]) {
         let last = self.columns.len() - 1;

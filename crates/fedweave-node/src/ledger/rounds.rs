@@ -1,0 +1,67 @@
+//! The releases of noisy gradients, one record after another.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{LedgerError, at, private};
+use crate::noise::RECORD;
+use crate::protect::log_path;
+
+/// A file to which records are added.
+#[derive(Debug)]
+pub struct RoundLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl RoundLog {
+    /// Opens it; the records in it. What a crash left of a record that was not written whole was never used, and is cut off.
+    pub fn open(path: &Path) -> Result<(RoundLog, Vec<u8>), LedgerError> {
+        let mut file = private().read(true).append(true).open(path).map_err(at(path))?;
+        let mut records = Vec::new();
+        file.read_to_end(&mut records).map_err(at(path))?;
+        let whole = records.len() / RECORD * RECORD;
+        if whole < records.len() {
+            records.truncate(whole);
+            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(at(path))?;
+        }
+        Ok((RoundLog { path: path.to_path_buf(), file }, records))
+    }
+
+    /// Records beside a ledger, of the entry `what`.
+    pub fn count(ledger: &Path, what: &str) -> u64 {
+        std::fs::metadata(log_path(ledger, what)).map_or(0, |file| file.len() / RECORD as u64)
+    }
+
+    /// Adds a record; when this returns, neither a crash nor a loss of power loses it.
+    pub fn add(&mut self, record: &[u8]) -> Result<(), LedgerError> {
+        self.file.write_all(record).and_then(|()| self.file.sync_data()).map_err(at(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_stay_and_half_a_record_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (mut log, records) = RoundLog::open(&path).unwrap();
+        assert!(records.is_empty());
+        log.add(&[1; RECORD]).unwrap();
+        log.add(&[2; RECORD / 2]).unwrap();
+        drop(log);
+        let (mut log, records) = RoundLog::open(&path).unwrap();
+        assert_eq!(records, [1; RECORD]);
+        log.add(&[3; RECORD]).unwrap();
+        let (_, records) = RoundLog::open(&path).unwrap();
+        assert_eq!(records, [[1; RECORD], [3; RECORD]].concat());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
+        }
+    }
+}
