@@ -40,7 +40,7 @@ impl<const JOB: usize> Args for JobArgs<JOB> {
     fn augment_args(command: Command) -> Command {
         let job = Job::ALL[JOB];
         // A job of few flags hides none.
-        let few = job == Job::Learn;
+        let few = matches!(job, Job::Learn | Job::Attack);
         // Rounds are for those who choose a solver; who asks has nothing else.
         let common = |key: &Key| key.is_common() && (key.name != "rounds" || job == Job::Ask);
         let add = |command: Command, (heading, key): (&'static str, &'static Key)| {

@@ -1,5 +1,6 @@
 //! The command line: arguments, progress, exit codes; nothing else. A library, so that other programs may offer it too.
 
+mod attack;
 #[cfg(feature = "federation")]
 mod audit_log;
 #[cfg(feature = "federation")]
@@ -87,6 +88,9 @@ enum Command {
     /// What theorems say about a run, beside what is there
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
+    /// How many nodes an attacker needs to do harm, by what is tried and by what is proven
+    #[command(after_help = attack::EXAMPLES)]
+    Attack(JobArgs<6>),
     /// What noise costs, attempts to break it, and features that hide something
     #[command(subcommand, after_help = privacy::EXAMPLES)]
     Privacy(privacy::PrivacyCommand),
@@ -187,6 +191,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Graph(command) => files::graph(command),
         Command::Explain(args) => explain::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Attack(args) => attack::run(&args.settings()?),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "studio")]

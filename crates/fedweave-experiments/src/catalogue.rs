@@ -1,14 +1,14 @@
 //! Every experiment by name, with what the paper says.
 
 use crate::{
-    Experiment, Run, active_figures, book_async, book_exercise_5, book_fmi, cc_accuracy, cc_models, digit_figures,
-    gtv_chain, gtv_clusters, gtv_failures, gtv_table1, relax_clusters, relax_mixed, relax_mixtures, relax_tree_figures,
-    relax_variation,
+    Experiment, Run, active_figures, attack_bound, attack_poison, attack_table, book_async, book_exercise_5, book_fmi,
+    cc_accuracy, cc_models, digit_figures, gtv_chain, gtv_clusters, gtv_failures, gtv_table1, relax_clusters,
+    relax_mixed, relax_mixtures, relax_tree_figures, relax_variation,
 };
 
 /// All of them, paper by paper.
 pub fn all() -> Vec<Experiment> {
-    [gtv(), cc(), relax(), any_model(), active(), book()].concat()
+    [gtv(), cc(), relax(), any_model(), active(), book(), attacks()].concat()
 }
 
 /// Y. SarcheshmehPour, Y. Tian, L. Zhang and A. Jung, *Clustered Federated Learning via Generalized Total Variation
@@ -194,6 +194,30 @@ fn book() -> Vec<Experiment> {
             "book, Algorithm 8.1",
             "asynchronous FedGD is robust against stragglers: stale models slow it down, and it still converges",
             book_async::run,
+        ),
+    ]
+}
+
+/// Attacks on networks of ours, in the manner of the papers about them.
+fn attacks() -> Vec<Experiment> {
+    vec![
+        entry(
+            "attack-table",
+            "our guide to attacks",
+            "all attacks against all defences: where most neighbours are honest a bounded pull keeps honest nodes near what they learn without attackers",
+            attack_table::run,
+        ),
+        entry(
+            "attack-poison",
+            "our guide to attacks, weather stations",
+            "poisoned neighbours raise the error of a station without limit with the squared penalty, and little with a norm",
+            attack_poison::run,
+        ),
+        entry(
+            "attack-bound",
+            "our guide to attacks, the bound",
+            "whatever attackers do, honest models are not farther than the bound says",
+            attack_bound::run,
         ),
     ]
 }

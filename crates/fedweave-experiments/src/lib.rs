@@ -10,6 +10,11 @@
 
 mod active;
 mod active_figures;
+mod attack_bound;
+mod attack_defences;
+mod attack_networks;
+mod attack_poison;
+mod attack_table;
 mod book_async;
 mod book_exercise_5;
 mod book_fmi;

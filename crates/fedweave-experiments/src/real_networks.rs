@@ -121,6 +121,11 @@ impl RealNetwork {
         Ok(RealNetwork { name, data, graph: k_nearest(&places, k)?, rows, public: None })
     }
 
+    /// Rows of a node that train and validate.
+    pub fn rows(&self) -> [usize; 2] {
+        self.rows
+    }
+
     /// Trains with the graph and alone; rows are drawn separately for every node.
     pub fn judge(&self, specs: &[ModelSpec], seed: u64) -> Result<Judged, Error> {
         let [train, validation] = self.rows.map(Share::Rows);

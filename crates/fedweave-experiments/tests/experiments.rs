@@ -47,6 +47,9 @@ fn every_table_and_figure_is_there_once() {
         "book-fmi",
         "book-exercise-5",
         "book-async",
+        "attack-table",
+        "attack-poison",
+        "attack-bound",
     ];
     assert_eq!(names, expected);
     assert!(find("nothing").is_none());
@@ -79,7 +82,7 @@ fn weather_stations_have_the_numbers_of_the_reference() {
 
 #[test]
 fn fast_experiments_agree_with_their_papers() {
-    for name in ["book-exercise-5", "book-async", "cc-fig6"] {
+    for name in ["book-exercise-5", "book-async", "cc-fig6", "attack-bound"] {
         let outcome = run(name, &QUICK);
         assert_eq!(deviations(&outcome), [""; 0], "{name}");
         assert!(outcome.passes() && !outcome.figures.is_empty() && !outcome.tables.is_empty());

@@ -7,6 +7,7 @@ mod in_turn;
 mod learnt;
 mod private;
 mod report;
+mod screen;
 mod summary;
 mod text;
 mod write;
@@ -44,6 +45,7 @@ pub(crate) use learnt::described;
 pub(crate) use private::{Descent, silent};
 pub use private::{PrivateRows, Protection};
 pub use report::report_of;
+pub use screen::Screened;
 pub use summary::summary;
 pub use text::text;
 pub use write::{write_models, write_run};
@@ -80,6 +82,8 @@ pub struct FitResult {
     pub evidence: Option<Evidence>,
     /// Nodes that keep their local models, if that was asked for.
     pub fallback: Option<Fallback>,
+    /// Edges that were left out, if neighbours were judged.
+    pub screened: Option<Screened>,
     /// The coupling, if it was learnt.
     pub learnt: Option<LearntCoupling>,
     /// How the rows are protected, if they are.
@@ -210,7 +214,14 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     };
     let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
     let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
-    let solved = run_solver(&request, &problem, start, observer)?;
+    let mut solved = run_solver(&request, &problem, start, observer)?;
+    let mut problem = problem;
+    let screened = request.screen.map(|factor| Screened::find(&problem, &solved.solution, factor)).transpose()?;
+    if let Some(screened) = screened.as_ref().filter(|screened| !screened.edges.is_empty()) {
+        input = input.with_graph(screened.graph.clone());
+        problem = build(&request, &input, &loss, training.scaled.clone(), lambda)?;
+        solved = run_solver(&request, &problem, None, observer)?;
+    }
     if let (Some(held), Some((rows, data))) = (&mut strength.held_out, strength.to_judge.take()) {
         held.validation = Errors::of(&*rows, &solved.solution.w);
         held.classes.iter_mut().for_each(|classes| classes.networked = confusion(&loss, &data, &solved.solution.w));
@@ -218,7 +229,7 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     let Strength { tuning, held_out, calibration, .. } = strength;
     let mut result = finish(request, input, loss, problem, training, solved);
     (result.tuning, result.held_out, result.calibration) = (tuning, held_out, calibration);
-    result.evidence = evidence;
+    (result.evidence, result.screened) = (evidence, screened);
     Ok(result)
 }
 
@@ -349,6 +360,7 @@ pub fn finish(
         hub,
         evidence: None,
         fallback: None,
+        screened: None,
         learnt: None,
         protection: None,
         calibration: None,

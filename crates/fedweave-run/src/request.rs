@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod ask;
+pub mod attack;
 pub mod compare;
 pub mod coupling;
 pub mod data;
@@ -24,6 +25,7 @@ pub mod tune;
 pub mod up;
 
 pub use ask::AskRequest;
+pub use attack::AttackRequest;
 pub use compare::CompareRequest;
 pub use fit::FitRequest;
 pub use graph::LearnRequest;

@@ -145,6 +145,15 @@ impl Dataset {
         mapped
     }
 
+    /// The dataset with entry `x` of feature `j` of a row replaced by `f(row, j, x)`.
+    pub fn map_entries(&self, f: impl Fn(usize, usize, f64) -> f64) -> Dataset {
+        let mut mapped = self.clone();
+        for (row, x) in Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()).enumerate() {
+            x.iter_mut().enumerate().for_each(|(j, x)| *x = f(row, j, *x));
+        }
+        mapped
+    }
+
     /// The dataset with the features of every row replaced by as many others.
     pub fn map_rows(&self, f: impl Fn(&[f64]) -> Vec<f64>) -> Dataset {
         let mut mapped = self.clone();

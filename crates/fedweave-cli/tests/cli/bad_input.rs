@@ -11,7 +11,7 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// `FIT`, `LOGISTIC`, `ASK`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
+/// `FIT`, `LOGISTIC`, `ASK`, `ATTACK`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
 fn case(name: &'static str, command: &'static str, says: &'static [&'static str]) -> Case {
     Case { name, files: Vec::new(), prepare: |_| {}, command, says }
 }
@@ -43,6 +43,7 @@ impl Case {
             ("FIT", "fit nodes.csv --edges edges.csv --target y --lambda 1"),
             ("LOGISTIC", "fit labels.csv --edges edges.csv --target y --loss logistic --lambda 1"),
             ("ASK", "ask nodes.csv --target y"),
+            ("ATTACK", "attack nodes.csv --edges edges.csv --target y --lambda 1 --kind"),
             ("COMPARE", "compare nodes.csv --edges edges.csv --target y"),
         ];
         let full = shorthands.iter().fold(self.command.to_owned(), |text, (short, long)| text.replace(short, long));
@@ -88,6 +89,37 @@ fn refuse(cases: Vec<Case>) {
         }
     }
     assert!(failed.is_empty(), "{failed}");
+}
+
+#[test]
+fn attacks_that_cannot_be_tried() {
+    refuse(vec![
+        case("no kind", "attack nodes.csv --edges edges.csv --target y --lambda 1", &["--kind", "clean-label"]),
+        case("unknown kind", "ATTACK gossip", &["--kind gossip", "backdoor"]),
+        case("unknown victim", "ATTACK label --victim zz", &["--victim zz", "no such node"]),
+        case("no budget", "ATTACK label --budget 0", &["--budget 0"]),
+        case("no raise", "ATTACK label --raise 0", &["--raise 0", "positive"]),
+        case("no shift", "ATTACK label --shift 0", &["--shift"]),
+        case("a lie in rows", "ATTACK label --lie mimic", &["--lie", "--kind label"]),
+        case("rounds of rows", "ATTACK label --rounds 9", &["--rounds", "--kind label"]),
+        case("unknown lie", "ATTACK model --lie fib", &["--lie fib", "sign-flip"]),
+        case("no value", "ATTACK backdoor --trigger x1", &["--trigger x1", "COLUMN=VALUE"]),
+        case("no such column", "ATTACK backdoor --trigger zz=1", &["--trigger zz", "x1"]),
+        case("no number", "ATTACK backdoor --wanted much", &["--wanted much"]),
+        case("other rounds", "ATTACK model --solver fedgd --penalty squared", &["--solver fedgd", "robust"]),
+        case("a rule without rounds", "ATTACK model --rule median", &["--rule", "--solver robust"]),
+        case("a norm in robust rounds", "ATTACK model --solver robust", &["squared penalty"]),
+        case("another job's flag", "ATTACK model --out run", &["--out", "attack"]),
+        case("no screen", "FIT --screen 1", &["--screen 1", "above 1"]),
+        case(
+            "screened coupling",
+            "fit nodes.csv --edges edges.csv --target y --coupling learnt --screen 3",
+            &["--screen"],
+        ),
+        case("reach of a norm", "FIT --reach 1", &["--reach", "--penalty huber"]),
+        case("no reach", "FIT --penalty huber --reach 0", &["--reach 0", "positive"]),
+        case("unknown rule", "FIT --penalty squared --solver robust --rule mode", &["--rule mode", "trimmed-mean"]),
+    ]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The program as its users meet it: the real binary, in a temporary folder.
 
 mod ask;
+mod attack;
 mod bad_input;
 mod check;
 mod explain;

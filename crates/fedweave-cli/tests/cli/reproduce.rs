@@ -5,7 +5,7 @@ use crate::sandbox::Sandbox;
 #[test]
 fn the_list_has_every_experiment_on_a_line() {
     let list = Sandbox::new().succeed("reproduce --list");
-    assert_eq!(list.lines().count(), 25);
+    assert_eq!(list.lines().count(), 28);
     for name in ["gtv-table1", "cc-fig6", "relax-fig5", "book-fmi", "active-fig3", "gtv-fig6"] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{name} is not in\n{list}");
     }

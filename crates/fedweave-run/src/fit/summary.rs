@@ -70,6 +70,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
     summary["nodes_judged"] = json!(hurt.map(|(_, judged)| judged));
     summary["learnt_graph"] = json!(fit.evidence.as_ref().map(|evidence| evidence.summary()));
     summary["fallback"] = json!(fit.fallback.as_ref().map(|fallback| fallback.summary(&fit.input.names)));
+    summary["screened"] = json!(fit.screened.as_ref().map(|screened| screened.summary(fit)));
     summary["privacy"] = json!(fit.protection.as_ref().map(|protection| protection.summary()));
     Ok(summary)
 }

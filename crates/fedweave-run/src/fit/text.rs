@@ -27,6 +27,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));
     lines.extend(fit.evidence.iter().flat_map(|evidence| evidence.text()));
     lines.extend(fit.learnt.iter().flat_map(|learnt| learnt.text()));
+    lines.extend(fit.screened.as_ref().map(|screened| screened.text(fit)));
     if let Some(protection) = &fit.protection {
         lines.extend(protection.text());
         lines.push(clusters(&fit.clusters.partition.sizes()));

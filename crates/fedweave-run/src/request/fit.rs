@@ -55,6 +55,8 @@ pub struct FitRequest {
     pub folds: Option<FoldChoice>,
     /// Nodes whose held-out rows speak for their local models keep these.
     pub fallback: bool,
+    /// Edges are left out over which a neighbour's model is so many times as bad as the median neighbour's.
+    pub screen: Option<f64>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
     /// What users expect models to say.
@@ -96,6 +98,8 @@ impl FitRequest {
         let why = match (job, coupling) {
             (Job::Fit, CouplingChoice::Learnt) => Why::Learnt,
             (Job::Fit, CouplingChoice::Given) if lambda.fixed.is_none() => Why::Choose,
+            // Harm is measured on rows that models have not seen.
+            (Job::Attack, _) => Why::Choose,
             _ => Why::Asked,
         };
         let hub = reader.number("hub");
@@ -142,7 +146,21 @@ impl FitRequest {
             None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
         };
         let fallback = reader.flag("fallback");
+        let screen = reader.number("screen");
+        if let Some(factor) = screen {
+            require!(factor > 1.0 && factor.is_finite(), "--screen {factor}: must be a number above 1, e.g. 3");
+            require!(
+                !learnt && hub.is_none(),
+                "--screen does not go with --coupling learnt and --hub, where a node has more than neighbours"
+            );
+            require!(
+                privacy.is_none(),
+                "--screen does not go with --dp-epsilon: which edges are left out tells about rows"
+            );
+            require!(resume.is_none(), "--screen does not go with --resume");
+        }
         let guesses = GuessChoice::read(reader)?;
+        require!(screen.is_none() || guesses.is_none(), "--screen does not go with --guesses");
         let calibrate = calibration_folds(reader)?;
         if fallback {
             let judged = folds.is_some() || held_out.spec.is_some() && (lambda.fixed.is_none() || held_out.asked);
@@ -157,6 +175,7 @@ impl FitRequest {
         Ok(FitRequest {
             graph,
             fallback,
+            screen,
             structure: StructureChoice::read(reader, coupling)?,
             form: read_form(reader, coupling)?,
             held_out,

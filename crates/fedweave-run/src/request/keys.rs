@@ -20,11 +20,13 @@ pub enum Job {
     Up,
     /// A graph from rows.
     Learn,
+    /// How much it takes to do harm.
+    Attack,
 }
 
 impl Job {
     /// All of them.
-    pub const ALL: [Job; 6] = [Job::Fit, Job::Path, Job::Compare, Job::Ask, Job::Up, Job::Learn];
+    pub const ALL: [Job; 7] = [Job::Fit, Job::Path, Job::Compare, Job::Ask, Job::Up, Job::Learn, Job::Attack];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -35,6 +37,7 @@ impl Job {
             Job::Ask => "ask",
             Job::Up => "up",
             Job::Learn => "graph learn",
+            Job::Attack => "attack",
         }
     }
 
@@ -49,6 +52,7 @@ const COMPARE: u8 = Job::Compare.bit();
 const ASK: u8 = Job::Ask.bit();
 const UP: u8 = Job::Up.bit();
 const LEARN: u8 = Job::Learn.bit();
+const ATTACK: u8 = Job::Attack.bit();
 /// Jobs that may be told to learn their graph, and the one that does nothing else.
 const LEARNING: u8 = FIT | COMPARE | LEARN;
 /// Jobs with a graph.
@@ -169,23 +173,23 @@ const COMMON: [&str; 32] = [
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &[Key])] = &[
     ("", &[
-        key("nodes", Path, "NODES", ALL | LEARN, "Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip"),
+        key("nodes", Path, "NODES", ALL | LEARN | ATTACK, "Table with one row per data point: CSV, TSV, Parquet, or CSV compressed with gzip"),
     ]),
     ("Data", &[
-        key("edges", Path, "FILE", COUPLED, "Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)"),
-        key("knn", Count, "K", COUPLED, "Instead of a file of edges: join every node with its K nearest, by the columns of --by"),
-        key("by", Texts, "COLUMNS", ALL | LEARN, "Columns with the position of a node, for --knn and the map, e.g. lat,lon; graph learn: as --discrepancy"),
-        key("metric", Text, "NAME", COUPLED, "Distance for --knn: great-circle (the default for lat,lon) or euclidean"),
-        key("node-info", Path, "FILE", ALL, "Table with one row per node, e.g. with its position"),
-        key("node", Text, "COLUMN", ALL | LEARN, "Column that names the node of a row [default: node]"),
-        key("target", Text, "COLUMN", ALL | LEARN, "Column to predict"),
-        key("features", Texts, "COLUMNS", ALL | LEARN, "Columns to predict from [default: all other numeric columns]"),
-        key("drop", Texts, "COLUMNS", ALL | LEARN, "Columns to leave out"),
-        key("one-hot", Texts, "COLUMNS", ALL | LEARN, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
-        key("weight", Text, "COLUMN", ALL | LEARN, "Column with row weights"),
-        key("missing", Text, "RULE", ALL | LEARN, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
-        key("standardize", Flag, "", ALL, "Scale features to mean 0 and deviation 1 over the training rows"),
-        key("strict", Flag, "", COUPLED, "Make errors of: nodes without rows, nodes without edges, nodes with neither"),
+        key("edges", Path, "FILE", COUPLED | ATTACK, "Edges: CSV with source,target[,weight], Parquet, GraphML, or an adjacency list (.adj)"),
+        key("knn", Count, "K", COUPLED | ATTACK, "Instead of a file of edges: join every node with its K nearest, by the columns of --by"),
+        key("by", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Columns with the position of a node, for --knn and the map, e.g. lat,lon; graph learn: as --discrepancy"),
+        key("metric", Text, "NAME", COUPLED | ATTACK, "Distance for --knn: great-circle (the default for lat,lon) or euclidean"),
+        key("node-info", Path, "FILE", ALL | ATTACK, "Table with one row per node, e.g. with its position"),
+        key("node", Text, "COLUMN", ALL | LEARN | ATTACK, "Column that names the node of a row [default: node]"),
+        key("target", Text, "COLUMN", ALL | LEARN | ATTACK, "Column to predict"),
+        key("features", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Columns to predict from [default: all other numeric columns]"),
+        key("drop", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Columns to leave out"),
+        key("one-hot", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
+        key("weight", Text, "COLUMN", ALL | LEARN | ATTACK, "Column with row weights"),
+        key("missing", Text, "RULE", ALL | LEARN | ATTACK, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
+        key("standardize", Flag, "", ALL | ATTACK, "Scale features to mean 0 and deviation 1 over the training rows"),
+        key("strict", Flag, "", COUPLED | ATTACK, "Make errors of: nodes without rows, nodes without edges, nodes with neither"),
     ]),
     ("Graph from rows", &[
         key("graph", Text, "RULE", FIT | COMPARE, "given: by --edges or --knn; learn: from the rows that are trained with [default: given]"),
@@ -197,27 +201,29 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("edge-weights", Text, "RULE", LEARNING, "rule: as the budget says, 1 or 1/2; kernel: less for larger discrepancies [default: rule]").with("--graph learn"),
     ]),
     ("Model", &[
-        key("loss", Text, "NAME", ALL | LEARN, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
+        key("loss", Text, "NAME", ALL | LEARN | ATTACK, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
         key("loss-column", Text, "COLUMN", FIT | PATH, "Column that names the loss of each node, where nodes differ"),
-        key("huber-delta", Number, "NUMBER", ALL | LEARN, "Threshold of the Huber loss [default: 1]"),
-        key("quantile", Number, "NUMBER", ALL | LEARN, "Level of the quantile loss [default: 0.5]"),
-        key("ridge", Numbers, "RIDGE", ALL, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
+        key("huber-delta", Number, "NUMBER", ALL | LEARN | ATTACK, "Threshold of the Huber loss [default: 1]"),
+        key("quantile", Number, "NUMBER", ALL | LEARN | ATTACK, "Level of the quantile loss [default: 0.5]"),
+        key("ridge", Numbers, "RIDGE", ALL | ATTACK, "Adds RIDGE |w|^2 at nodes with rows, sparing the intercept [default: 0; compare: chosen from 1e-6,1e-3,1e-2,0.1,1]"),
         key("lasso", Number, "LASSO", COUPLED, "Adds LASSO sum |w_j| at nodes with rows, sparing the intercept: parameters that are not needed become zero [default: 0]"),
-        key("no-intercept", Flag, "", ALL | LEARN, "No intercept"),
-        key("node-weight", Text, "RULE", ALL, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
+        key("no-intercept", Flag, "", ALL | LEARN | ATTACK, "No intercept"),
+        key("node-weight", Text, "RULE", ALL | ATTACK, "equal: every node counts the same; rows: every row counts the same [default: equal]"),
         key("tune", Flag, "", FIT | COMPARE, "Tries linear couplings, boosted trees and mixtures of both on folds, and fits what predicts best; compare: also judges that"),
         key("recipe", Texts, "PARTS", FIT, "The outcome of an earlier --tune: predictors and their shares, e.g. learnt:0.4,trunk+leaves:0.6"),
         key("coupling", Text, "RULE", FIT | UP, "given: by a penalty and one strength, lambda; learnt: how much each coefficient varies between nodes, and how much of that neighbours share, from the rows [default: given]"),
         key("structure", Text, "NAME", FIT, "With --coupling learnt: average (of all below, weighed by folds), likelihood (the one of the largest likelihood), intercept, diagonal or full [default: average]"),
         key("coupling-penalty", Text, "NAME", FIT, "With --coupling learnt: what a difference of models costs, in the learnt metric: quadratic, huber or norm (a pull with a limit, found by folds), or auto (the best of them by folds) [default: quadratic]"),
         key("hub", Number, "SHARE", FIT | PATH | UP, "Also joins every node to a common mean, with this share of the coupling (above 0, at most 1); the graph has the rest"),
-        key("penalty", Text, "NAME", COUPLED, "norm2, norm1, norminf, squared, quadratic or blocks; compare: several, e.g. norm2,squared [default: norm2]"),
-        key("penalty-matrix", Path, "FILE", COUPLED, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
-        key("block", Repeated, "BLOCK", COUPLED, "One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable").with("--penalty blocks"),
-        key("intercept-weight", Number, "NUMBER", COUPLED, "Couples the intercept with this many times the strength of the other coefficients, which it is then set apart from"),
-        key("lambda", NumberOrAuto, "LAMBDA", COUPLED, "Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]"),
-        key("lambda-grid", Numbers, "NUMBERS", FIT | PATH | COMPARE, "Values of lambda to choose from [default: a geometric grid from the data]"),
-        key("lambda-rule", Text, "RULE", FIT | PATH | COMPARE, "minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]"),
+        key("penalty", Text, "NAME", COUPLED | ATTACK, "norm2, norm1, norminf, squared, huber, quadratic or blocks; compare: several, e.g. norm2,squared [default: norm2]"),
+        key("penalty-matrix", Path, "FILE", COUPLED | ATTACK, "Matrix Q of the quadratic penalty t'Qt: CSV without header, one row per parameter").with("--penalty quadratic"),
+        key("block", Repeated, "BLOCK", COUPLED | ATTACK, "One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable").with("--penalty blocks"),
+        key("reach", Number, "NUMBER", FIT | PATH | COMPARE | ATTACK, "Distance of two models from which on the pull of the huber penalty does not grow [default: 1]").with("--penalty huber"),
+        key("intercept-weight", Number, "NUMBER", COUPLED | ATTACK, "Couples the intercept with this many times the strength of the other coefficients, which it is then set apart from"),
+        key("screen", Number, "FACTOR", FIT | ATTACK, "Leaves out edges over which a neighbour's model predicts a node's rows more than FACTOR times as badly as the median neighbour's, and fits again"),
+        key("lambda", NumberOrAuto, "LAMBDA", COUPLED | ATTACK, "Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]"),
+        key("lambda-grid", Numbers, "NUMBERS", FIT | PATH | COMPARE | ATTACK, "Values of lambda to choose from [default: a geometric grid from the data]"),
+        key("lambda-rule", Text, "RULE", FIT | PATH | COMPARE | ATTACK, "minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]"),
     ]),
     ("Models of any class", &[
         key("model", Text, "MODEL", FIT | COMPARE | ASK | UP, "Model class of every node with its options, e.g. \"tree max-depth=5\"; predictions are coupled instead of parameters; compare: also judges such models, networked and alone"),
@@ -241,35 +247,37 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("partition", Text, "COLUMN|FILE", PATH, "Where is this partition provably recovered? A column, or a file with node,cluster [default: the one found]"),
     ]),
     ("Held-out rows", &[
-        key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
+        key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK | ATTACK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
         key("folds", Count, "K", FIT | COMPARE, "Hold out every row once, in K folds, instead of one share of them; then train with all rows [default of --tune: 5]"),
         key("repeats", Count, "N", FIT | COMPARE, "Deal rows out to folds so many times [default: 1]").with("--folds"),
         key("fallback", Flag, "", FIT | COMPARE, "A node whose held-out rows are predicted better by its local model keeps that one; compare: also judges this"),
         key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
         key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
         key("calibrate", Count, "FOLDS", FIT, "Calibrate the intervals of `fedweave predict --interval` on rows left out of so many fits, e.g. 10 [default: on the rows held out to validate, if any]"),
-        key("split", Text, "RULE", FIT | PATH | COMPARE | ASK, "random: drawn separately per node; last: the last rows of every node; nodes (with --folds): whole nodes [default: random]"),
+        key("split", Text, "RULE", FIT | PATH | COMPARE | ASK | ATTACK, "random: drawn separately per node; last: the last rows of every node; nodes (with --folds): whole nodes [default: random]"),
         key("split-file", Path, "FILE", FIT | PATH | COMPARE | ASK, "Which rows train, validate and test: a table with the columns line and part, e.g. split.csv of a run directory"),
-        key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Hold out the same values of this column (e.g. dates) at all nodes"),
-        key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
+        key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK | ATTACK, "Hold out the same values of this column (e.g. dates) at all nodes"),
+        key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK | ATTACK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
         key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling and boosted trees, each tuned on the same rows [default: all]"),
         key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
-        key("seed", Count, "N", ALL | LEARN, "Seed of everything random [default: 0]"),
+        key("seed", Count, "N", ALL | LEARN | ATTACK, "Seed of everything random [default: 0]"),
     ]),
     ("Solver", &[
-        key("solver", Text, "NAME", COUPLED, "auto, primal-dual, newton or newton-cg, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]"),
-        key("tolerance", Number, "TOL", COUPLED, "Stop at certified_gap <= TOL * max(1, |objective|); without a certificate, at kkt_residual <= TOL [default: 1e-6]"),
-        key("max-iterations", Count, "N", COUPLED, "Stop after N iterations [default: 100000]"),
+        key("solver", Text, "NAME", COUPLED | ATTACK, "auto, primal-dual, newton or newton-cg, or one that exchanges messages: fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, robust, or with a server and without the graph: fedavg, ifca, pfedme; -v says what auto chose and why [default: auto]"),
+        key("tolerance", Number, "TOL", COUPLED | ATTACK, "Stop at certified_gap <= TOL * max(1, |objective|); without a certificate, at kkt_residual <= TOL [default: 1e-6]"),
+        key("max-iterations", Count, "N", COUPLED | ATTACK, "Stop after N iterations [default: 100000]"),
         key("time-limit", Number, "SECONDS", FIT | PATH, "Stop after this many seconds"),
         key("objective-decrease", Number, "NUMBER", FIT | PATH | COMPARE, "Stop when the objective changes by less than this, relatively, between two checks"),
-        key("step-ratio", Number, "NUMBER", COUPLED, "Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]"),
-        key("relaxation", Number, "NUMBER", COUPLED, "Relaxation of primal-dual steps, between 0 and 2; 1 is the paper's [default: 1.8]"),
-        key("threads", Count, "N", ALL, "Number of threads; the result does not depend on it [default: all cores]"),
+        key("step-ratio", Number, "NUMBER", COUPLED | ATTACK, "Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]"),
+        key("relaxation", Number, "NUMBER", COUPLED | ATTACK, "Relaxation of primal-dual steps, between 0 and 2; 1 is the paper's [default: 1.8]"),
+        key("threads", Count, "N", ALL | ATTACK, "Number of threads; the result does not depend on it [default: all cores]"),
         key("resume", Path, "DIR", FIT, "Continue from the checkpoint in this run directory"),
     ]),
     ("Solvers that exchange messages", &[
-        key("rounds", Count, "N", FIT | ASK | UP, "Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100 or more, until models change little]").with("--solver fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, fedavg, ifca, pfedme, primal-dual"),
-        key("step", Number, "NUMBER", FIT | UP, "Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]").with("--solver fedgd, fedsgd, async-fedgd, projected-gradient, fedavg, ifca, pfedme"),
+        key("rounds", Count, "N", FIT | ASK | UP | ATTACK, "Exactly so many rounds, whatever is reached; also for primal-dual [default: until the tolerance; ask: 100 or more, until models change little]").with("--solver fedgd, fedsgd, async-fedgd, fedrelax, pdmm, projected-gradient, robust, fedavg, ifca, pfedme, primal-dual"),
+        key("step", Number, "NUMBER", FIT | UP | ATTACK, "Step of the gradient methods, fedavg, ifca and pfedme [default: one that never diverges]").with("--solver fedgd, fedsgd, async-fedgd, projected-gradient, robust, fedavg, ifca, pfedme"),
+        key("rule", Text, "NAME", FIT | ATTACK, "robust: what a node makes of its neighbours: sum (no defence), median, trimmed-mean, clipped-gossip or cs-plus [default: cs-plus]").with("--solver robust"),
+        key("liars", Count, "N", FIT | ATTACK, "robust: how many neighbours of a node may lie [default: 1]").with("--solver robust"),
         key("batch", Count, "N", FIT, "fedsgd: rows of a batch [default: 10]").with("--solver fedsgd"),
         key("schedule", Text, "RULE", FIT, "fedsgd: inverse-root (step / sqrt k), inverse (step / k) or constant [default: inverse-root]").with("--solver fedsgd"),
         key("active", Number, "SHARE", FIT, "async-fedgd: share of the nodes that are active in a round [default: 0.5]").with("--solver async-fedgd"),
@@ -315,10 +323,20 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("guesses", Path, "FILE", FIT, "What users expect models to say: a table like that of the rows, with guesses in the column of the target"),
         key("explain", Number, "WEIGHT", FIT, "How much agreeing with the guesses counts beside the rows [default: 0.5]").with("--guesses"),
     ]),
+    ("Attack", &[
+        key("kind", Text, "KIND", ATTACK, "label or clean-label (rows of attackers lie), backdoor (rows with a trigger), model (attackers lie in rounds) or dos (they are silent or late)"),
+        key("victim", Text, "NODE|all", ATTACK, "Whose model is to suffer: a node, attacked by its neighbours, or all [default: all]"),
+        key("budget", Count, "K", ATTACK, "Nodes that the attacker has at most [default: all neighbours of the victim; half of all nodes]"),
+        key("raise", Number, "SHARE", ATTACK, "Relative increase of the error that is wanted [default: 0.2]"),
+        key("shift", Number, "NUMBER", ATTACK, "label: how far labels are shifted [default: 3 standard deviations; classes are exchanged]").with("--kind label"),
+        key("trigger", Text, "COLUMN=VALUE", ATTACK, "backdoor: what a row has to show [default: the first feature, a deviation above its largest value]").with("--kind backdoor"),
+        key("wanted", Text, "LABEL", ATTACK, "backdoor: the label that rows with the trigger are to get [default: mean plus 3 deviations; the last class]").with("--kind backdoor"),
+        key("lie", Text, "NAME", ATTACK, "model: sign-flip, little-is-enough, inner-product, mimic, spectral, constant, nan or replay; dos: silence or delay; or all, of which the worst counts [default: all]").with("--kind model or dos"),
+    ]),
     ("Output", &[
         key("out", Path, "DIR", ALL | LEARN, "Run directory to write: parameters, clusters, history, summary, config, report; graph learn: the file of edges"),
         key("overwrite", Flag, "", ALL, "Replace an existing run directory"),
-        key("json", Flag, "", ALL | LEARN, "Print one JSON object instead of words"),
+        key("json", Flag, "", ALL | LEARN | ATTACK, "Print one JSON object instead of words"),
         key("verbose", Flag, "", ALL, "Say on stderr what the solver chose, and why"),
         key("watch", Flag, "", ALL, "Show the run in the browser while it goes on: prints an address of this machine that holds a secret"),
         key("title", Text, "TEXT", ALL, "Title of the report"),

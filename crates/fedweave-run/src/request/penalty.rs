@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use fedweave::matrix::Matrix;
-use fedweave::penalty::{Block, Blocks, Penalty, Quadratic, named};
+use fedweave::penalty::{Block, Blocks, HuberNorm, Penalty, Quadratic, named};
 use serde::{Deserialize, Serialize};
 
 use super::settings::Reader;
 use crate::error::{Error, Place, Result, refuse, require};
 
-const NAMES: [&str; 6] = ["norm2", "norm1", "norminf", "squared", "quadratic", "blocks"];
+const NAMES: [&str; 7] = ["norm2", "norm1", "norminf", "squared", "huber", "quadratic", "blocks"];
 
 /// A penalty, before the features are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub enum PenaltyChoice {
     Named(&'static str),
     /// The same, on the intercept with this strength and apart from it on all other coefficients.
     Split(&'static str, f64),
+    /// The square up to this distance, a line beyond.
+    Huber(f64),
     /// `t'Qt`, and where the matrix comes from.
     Quadratic(Matrix, String),
     /// One penalty for each block of features.
@@ -53,6 +55,10 @@ impl PenaltyChoice {
                 (None, Some(path)) => square(read_matrix(&path)?, path.display().to_string()),
                 (None, None) => refuse!("--penalty quadratic needs --penalty-matrix FILE"),
             },
+            "huber" => {
+                require!(!reader.has("intercept-weight"), "--intercept-weight does not go with --penalty huber");
+                Ok(PenaltyChoice::Huber(reader.positive("reach")?.unwrap_or(1.0)))
+            }
             "blocks" => {
                 let texts = reader.texts("block").unwrap_or_default();
                 require!(!texts.is_empty(), "--penalty blocks needs at least one --block, e.g. --block norm2:1:x1,x2");
@@ -72,6 +78,7 @@ impl PenaltyChoice {
     pub fn name(&self) -> &'static str {
         match self {
             PenaltyChoice::Named(name) => name,
+            PenaltyChoice::Huber(_) => "huber",
             PenaltyChoice::Quadratic(..) => "quadratic",
             PenaltyChoice::Blocks(_) | PenaltyChoice::Split(..) => "blocks",
         }
@@ -91,6 +98,7 @@ impl PenaltyChoice {
     pub fn form(&self, features: &[String], dim: usize) -> Result<PenaltyForm> {
         match self {
             PenaltyChoice::Named(name) => Ok(PenaltyForm::Named((*name).to_owned())),
+            PenaltyChoice::Huber(reach) => Ok(PenaltyForm::Huber(*reach)),
             PenaltyChoice::Quadratic(matrix, whence) => {
                 require!(
                     matrix.cols() == dim,
@@ -129,6 +137,8 @@ impl PenaltyChoice {
 pub enum PenaltyForm {
     /// One that needs nothing but its name.
     Named(String),
+    /// The square up to this distance, a line beyond.
+    Huber(f64),
     /// The rows of `Q`.
     Quadratic(Vec<Vec<f64>>),
     /// One penalty for each block of parameters.
@@ -153,6 +163,7 @@ impl PenaltyForm {
     pub fn build(&self, dim: usize) -> Result<Box<dyn Penalty>> {
         match self {
             PenaltyForm::Named(name) => plain(name),
+            PenaltyForm::Huber(reach) => Ok(Box::new(HuberNorm::new(*reach)?)),
             PenaltyForm::Quadratic(rows) => {
                 require!(
                     rows.len() == dim && rows.iter().all(|row| row.len() == dim),

@@ -4,8 +4,10 @@ use fedweave::Problem;
 use fedweave::baseline::{Averaging, FedAvg, FedAvgOptions, Ifca, IfcaOptions, LocalUpdate, PFedMe, PFedMeOptions};
 use fedweave::solve::{
     AsyncFedGd, AsyncOptions, Constraint, FedGd, FedRelax, FedSgd, Method, Order, Pdmm, PdmmOptions, PrimalDualRounds,
-    Schedule, Settings, SgdOptions, Subset,
+    Robust, RobustOptions, Schedule, Settings, SgdOptions, Subset,
 };
+
+use fedweave::trust::defence::Rule;
 
 use super::settings::Reader;
 use crate::error::{Result, refuse, require};
@@ -41,6 +43,8 @@ pub enum RoundsMethod {
         /// Relaxation of the steps.
         relaxation: f64,
     },
+    /// Gradient descent that distrusts neighbours.
+    Robust(RobustOptions),
     /// One model, averaged by a server.
     FedAvg(FedAvgOptions),
     /// Several models, and every node takes the best for it.
@@ -50,8 +54,8 @@ pub enum RoundsMethod {
 }
 
 /// The names of `solver` that mean one of them.
-pub const NAMES: [&str; 9] =
-    ["fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm", "projected-gradient", "fedavg", "ifca", "pfedme"];
+pub const NAMES: [&str; 10] =
+    ["fedgd", "fedsgd", "async-fedgd", "fedrelax", "pdmm", "projected-gradient", "robust", "fedavg", "ifca", "pfedme"];
 
 impl RoundsChoice {
     /// The solver asked for, if it is one of these. Settings of other solvers stay unread.
@@ -80,6 +84,7 @@ impl RoundsChoice {
             RoundsMethod::PrimalDual { step_ratio, relaxation } => {
                 Box::new(PrimalDualRounds::new(problem, *step_ratio, *relaxation)?)
             }
+            RoundsMethod::Robust(options) => Box::new(Robust::new(problem, *options)?),
             RoundsMethod::FedAvg(options) => Box::new(FedAvg::new(problem.loss(), *options)?),
             RoundsMethod::Ifca(options) => Box::new(Ifca::new(problem.loss(), *options)?),
             RoundsMethod::PFedMe(options) => Box::new(PFedMe::new(problem.loss(), *options)?),
@@ -112,6 +117,12 @@ impl RoundsMethod {
                 step_ratio: reader.number("step-ratio"),
                 relaxation: reader.number("relaxation").unwrap_or(Settings::default().relaxation),
             },
+            "robust" => {
+                let default = RobustOptions::default();
+                let rule = if reader.has("rule") { reader.choice("rule", &Rule::NAMES)? } else { default.rule };
+                let liars = reader.count("liars").unwrap_or(default.liars);
+                RoundsMethod::Robust(RobustOptions { rule, liars, step: step() })
+            }
             "fedavg" => RoundsMethod::FedAvg(FedAvgOptions { local: local_update(reader)?, step: step() }),
             "ifca" => RoundsMethod::Ifca(ifca(reader, seed)?),
             "pfedme" => RoundsMethod::PFedMe(PFedMeOptions {

@@ -156,8 +156,8 @@ pub fn not_of_job(key: &Key, job: Job) -> String {
         Job::Ask => ", which needs no graph and has models of one kind: leave it out",
         Job::Compare => ", which has one loss for all nodes and trains every model anew",
         Job::Up => ", whose parts work together, with all rows",
-        Job::Fit | Job::Path if ["train", "test"].contains(&key.name) => "; use --validation",
-        Job::Fit | Job::Path | Job::Learn => "",
+        Job::Fit | Job::Path | Job::Attack if ["train", "test"].contains(&key.name) => "; use --validation",
+        Job::Fit | Job::Path | Job::Learn | Job::Attack => "",
     };
     format!("--{} belongs to {}, not to `fedweave {}`{why}", key.name, key.jobs(), job.name())
 }
