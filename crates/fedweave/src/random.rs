@@ -45,6 +45,7 @@ pub enum Purpose {
     Pairs,
     Centres,
     Attackers,
+    Stress,
 }
 
 /// The stream of a node at a point: another one wherever the node is. For noise that must not be the same at two points.

@@ -25,4 +25,5 @@ mod rounds;
 mod sandbox;
 mod second_look;
 mod simulate;
+mod trust;
 mod watch;
