@@ -148,8 +148,8 @@ fn flags_that_do_not_go_together_are_refused() {
         let message = fails(&sandbox, &format!("fit nodes.csv --edges edges.csv --target y{from} {flags} --out run"));
         assert!(message.contains(says), "{flags}: {message}");
     }
-    let compare = fails(&sandbox, "compare nodes.csv --edges edges.csv --target y --model tree");
-    assert!(compare.contains("--model belongs to `fedweave fit`"), "{compare}");
+    let compare = fails(&sandbox, "compare nodes.csv --edges edges.csv --target y --loss absolute --model tree");
+    assert!(compare.contains("--model: models of any class are compared where the loss is squared"), "{compare}");
 }
 
 #[test]

@@ -262,6 +262,9 @@ mod tests {
     #[test]
     fn a_round_counts_when_all_parts_have_done_it_and_the_worst_residual_is_shown() {
         let board = Board::new("up");
+        for name in ["p10", "p9"] {
+            board.part(Part { name: name.into(), ..Part::default() });
+        }
         for (name, round, residual) in [("p10", 5, 0.1), ("p9", 3, 0.7)] {
             board.part(part(name, round, residual));
         }
