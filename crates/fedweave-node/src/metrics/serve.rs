@@ -78,8 +78,8 @@ struct Known {
 }
 
 impl Known {
-    /// The snapshot, for who has the token.
-    fn show(&self, headers: &HeaderMap) -> Result<Snapshot, Response> {
+    /// An answer made from the snapshot, for who has the token.
+    fn answer(&self, headers: &HeaderMap, make: impl FnOnce(Snapshot) -> Response) -> Response {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
         // Digests are compared: how long it takes says nothing about the token.
@@ -87,19 +87,19 @@ impl Known {
         if digest(given).as_ref() != digest(&self.token).as_ref() {
             let what =
                 "the token in the file metrics-token of the state folder is needed: Authorization: Bearer TOKEN\n";
-            return Err((StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], what).into_response());
+            return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], what).into_response();
         }
-        Ok(self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        make(self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 
 async fn metrics(State(known): State<Known>, headers: HeaderMap) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
-    known.show(&headers).map_or_else(|refused| refused, |shown| (kind, openmetrics(&shown)).into_response())
+    known.answer(&headers, |shown| (kind, openmetrics(&shown)).into_response())
 }
 
 async fn status(State(known): State<Known>, headers: HeaderMap) -> Response {
-    known.show(&headers).map_or_else(|refused| refused, |shown| Json(shown).into_response())
+    known.answer(&headers, |shown| Json(shown).into_response())
 }
 
 /// Takes connections while there is room.

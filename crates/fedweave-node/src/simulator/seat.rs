@@ -28,6 +28,8 @@ pub(super) struct Seat {
     /// When it was done, and when nobody needed anything from it any more.
     pub done_at: u64,
     pub settled_at: Option<u64>,
+    /// It came back with an old state, or with none.
+    pub rolled_back: bool,
     /// Its process has ended, as it should.
     pub away: bool,
     /// The neighbours that counted when it was done.
@@ -52,6 +54,7 @@ impl Seat {
     /// Both checkpoints are gone; a backup takes their place if there is one.
     pub fn roll_back(&mut self, to: Option<f64>) {
         self.store = FaultyStore::default();
+        self.rolled_back = true;
         let backup = to.and_then(|share| self.past.get((share * self.past.len() as f64) as usize));
         if let Some(bytes) = backup {
             self.store.save(bytes).unwrap_or_default();

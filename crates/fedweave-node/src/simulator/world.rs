@@ -15,7 +15,7 @@ use super::seat::Seat;
 use super::store::Damage;
 use super::{Failure, Tally};
 use crate::checkpoint::Store;
-use crate::part::{Effect, Event};
+use crate::part::{Effect, Event, Reason};
 use crate::plan::PeerId;
 
 /// Time between two ticks of a part.
@@ -23,6 +23,8 @@ const TICK_MS: u64 = 20;
 /// After the faults end, all parts must be done within this time.
 const HEALED_MS: u64 = 120_000;
 
+/// Rounds before the last one in which who comes back may be too late.
+const NEAR_THE_END: u64 = 400;
 /// Liars hold everybody up, again and again.
 const HEALED_AMONG_LIARS_MS: u64 = 1_200_000;
 /// A process whose part is done, and whose neighbours have all they need, stays for so long.
@@ -94,6 +96,7 @@ pub(super) struct World<'s> {
     /// A part that was told something else than its neighbours were.
     pub(super) other_plan: Option<(usize, crate::plan::Plan)>,
     pub(super) backs_up: bool,
+    inconclusive: bool,
     resumed_at: u64,
     #[cfg(test)]
     pub(super) mutant: Option<crate::part::Mutant>,
@@ -124,6 +127,7 @@ impl<'s> World<'s> {
             revoked: Vec::new(),
             other_plan: None,
             backs_up: limits.rollbacks > 0,
+            inconclusive: false,
             resumed_at: 0,
             #[cfg(test)]
             mutant: None,
@@ -178,6 +182,11 @@ impl<'s> World<'s> {
         away.into_iter().try_for_each(|k| self.start(k))
     }
 
+    fn others_are_near_the_end(&self) -> bool {
+        let farthest = self.seats.iter().map(|seat| seat.part.as_ref().map_or(0, crate::part::Part::round)).max();
+        farthest.unwrap_or(0) + NEAR_THE_END > self.scene.rounds
+    }
+
     /// Nobody cares how liars end.
     fn is_over(&self, k: usize) -> bool {
         self.seats[k].done || self.liars.as_ref().is_some_and(|liars| liars.lies[k].is_some())
@@ -187,6 +196,7 @@ impl<'s> World<'s> {
     fn verdict(&mut self) -> Result<Tally, Failure> {
         let outcomes: Vec<_> = self.seats.iter_mut().map(|s| s.outcome.take()).collect();
         let wrong = match &self.liars {
+            _ if self.inconclusive => None,
             Some(liars) => liars.check(&outcomes),
             None if self.scene.trusting => recovery::check(self, &outcomes),
             None => None,
@@ -306,6 +316,14 @@ impl<'s> World<'s> {
             }
             Effect::Done(outcome) => {
                 let lies = self.liars.as_ref().is_some_and(|liars| liars.lies[k].is_some());
+                let late = outcome.reason == Reason::PeerFinished
+                    && self.seats[k].rolled_back
+                    && self.others_are_near_the_end();
+                if late {
+                    // It came back when there was nothing left to join: what the others end with is judged by other seeds.
+                    self.inconclusive = true;
+                }
+                let lies = lies || late;
                 if let Some(what) = check_outcome(self.scene, k, &outcome).filter(|_| !lies) {
                     return Err(Stop::Failure(self.failure(Some(k), what)));
                 }
