@@ -150,7 +150,7 @@ impl Tuned {
     }
 
     fn problem(&self, graph: &Graph, data: &Dataset) -> Result<Problem, Error> {
-        let options = LossOptions { ridge: RIDGE, spare_last: false, node_weight: NodeWeight::Equal };
+        let options = LossOptions { ridge: RIDGE, lasso: 0.0, spare_last: false, node_weight: NodeWeight::Equal };
         let loss = self.defence.family().build(data.clone(), &options)?;
         Ok(Problem::build(graph.clone(), loss, self.defence.penalty(self.reach)?, self.lambda)?)
     }

@@ -55,7 +55,7 @@ pub struct Lab {
 impl Lab {
     pub fn new(request: &AttackRequest, input: Input, observer: &dyn Observer) -> Result<Lab> {
         let Some(spec) = request.fit.held_out.spec else { refuse!("attacks hold out rows; give --validation") };
-        let part = hold_out(&input, &spec, "give more rows")?;
+        let part = hold_out(&input, &request.fit.held_out, &spec, "give more rows")?;
         let graph = input.graph.clone();
         let fitted = fit::fit(request.fit.clone(), input, observer)?;
         // What the honest fit screened is not gone before the attack.
