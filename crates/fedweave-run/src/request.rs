@@ -6,6 +6,7 @@ pub mod attack;
 pub mod compare;
 pub mod coupling;
 pub mod data;
+pub mod fair;
 pub mod fit;
 pub mod folds;
 pub mod graph;

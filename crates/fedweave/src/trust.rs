@@ -1,7 +1,10 @@
 //! What makes models worth trusting: attacks that are tried before others do, defences that say what they guarantee, privacy that
-//! is accounted for, and models that say who and what shaped them.
+//! is accounted for, models that say who and what shaped them, that treat groups alike, and that do not hang on a single row, node
+//! or edge.
 
 pub mod attack;
 pub mod defence;
 pub mod explain;
+pub mod fairness;
 pub mod privacy;
+pub mod stress;

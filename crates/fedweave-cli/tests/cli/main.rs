@@ -22,3 +22,4 @@ mod reproduce;
 mod rounds;
 mod sandbox;
 mod simulate;
+mod trust;
