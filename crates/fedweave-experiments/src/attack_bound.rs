@@ -60,7 +60,7 @@ pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error>
 }
 
 fn one(seed: u64) -> Result<Tried, Error> {
-    let mut random = stream(seed, Purpose::Attackers, 2);
+    let mut random = stream(seed, Purpose::Stress, 2);
     let nodes = random.random_range(6..=12);
     let mut edges: Vec<(usize, usize, f64)> = (1..nodes).map(|i| (random.random_range(0..i), i, 1.0)).collect();
     for (i, j) in (0..nodes).flat_map(|i| (i + 1..nodes).map(move |j| (i, j))) {

@@ -78,7 +78,7 @@ pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error>
 
 /// 95 % of the means of resampled stations.
 fn bootstrap(rises: &[f64], seed: u64) -> (f64, f64) {
-    let mut random = stream(seed, Purpose::Attackers, 1);
+    let mut random = stream(seed, Purpose::Stress, 1);
     let mut mean = || {
         let draw = (0..rises.len()).map(|_| rises[random.random_range(0..rises.len())]);
         draw.sum::<f64>() / rises.len() as f64

@@ -44,7 +44,6 @@ pub enum Purpose {
     Directions,
     Pairs,
     Centres,
-    Attackers,
     Stress,
 }
 

@@ -1,5 +1,6 @@
 //! What makes models worth trusting: attacks that are tried before others do, defences that say what they guarantee, privacy that
-//! is accounted for, models that say who and what shaped them, that treat groups alike, and that do not hang on a single row.
+//! is accounted for, models that say who and what shaped them, that treat groups alike, and that do not hang on a single row, node
+//! or edge.
 
 pub mod attack;
 pub mod defence;

@@ -165,6 +165,7 @@ impl FitRequest {
         let guesses = GuessChoice::read(reader)?;
         require!(screen.is_none() || guesses.is_none(), "--screen does not go with --guesses");
         let fair = FairChoice::read(reader)?;
+        require!(screen.is_none() || fair.is_none(), "--screen does not go with --fair");
         let calibrate = calibration_folds(reader)?;
         if fallback {
             let judged = folds.is_some() || held_out.spec.is_some() && (lambda.fixed.is_none() || held_out.asked);

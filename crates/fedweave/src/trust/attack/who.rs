@@ -37,7 +37,7 @@ pub fn spread(graph: &Graph) -> Vec<usize> {
 /// not so many.
 pub fn draw(graph: &Graph, count: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..graph.nodes()).collect();
-    order.shuffle(&mut stream(seed, Purpose::Attackers, 0));
+    order.shuffle(&mut stream(seed, Purpose::Stress, 0));
     let mut lies = vec![false; graph.nodes()];
     let mut drawn = Vec::new();
     for node in order {
