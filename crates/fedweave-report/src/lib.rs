@@ -33,6 +33,7 @@ mod path;
 mod projection;
 mod report;
 mod tables;
+pub mod trust;
 mod words;
 
 pub use calibration::{Calibration, CoveragePoint};

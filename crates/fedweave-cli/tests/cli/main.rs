@@ -22,4 +22,5 @@ mod rounds;
 mod sandbox;
 mod second_look;
 mod simulate;
+mod trust;
 mod watch;

@@ -65,6 +65,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
     summary["local_accuracy"] = json!(found.and_then(|found| found.local.accuracy()));
     summary["global_accuracy"] = json!(found.and_then(|found| found.global.accuracy()));
     summary["confusion"] = json!(networked.map(|confusion| classes::summary(confusion, &fit.input)));
+    summary["fairness"] = json!(fit.fairness()?.map(|found| found.summary()));
     let hurt = held.map(|h| h.hurt());
     summary["nodes_hurt"] = json!(hurt.map(|(hurt, _)| hurt));
     summary["nodes_judged"] = json!(hurt.map(|(_, judged)| judged));
