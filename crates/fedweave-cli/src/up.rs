@@ -136,10 +136,11 @@ fn watched<T>(prepared: &Prepared, watcher: &Watcher, run: impl FnOnce() -> Laun
     let Some(page) = watcher.page() else { return run() };
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for (plan, address) in prepared.plans.iter().zip(&prepared.metrics) {
+        let parts = prepared.plans.iter().zip(&prepared.metrics).zip(&prepared.folders);
+        for ((plan, address), folder) in parts {
             let over = &over;
             // A thread for each: one that hangs keeps nobody else from being seen.
-            scope.spawn(move || crate::up_page::follow(page, &plan.name, address, over));
+            scope.spawn(move || crate::up_page::follow(page, &plan.name, address, folder, over));
         }
         let outcome = run();
         over.store(true, Ordering::Relaxed);

@@ -1,10 +1,12 @@
 //! What the page of `up --watch` knows about a part: its own words, or that it has none any more.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fedweave_node::metrics::{Snapshot, ask};
+use fedweave_node::metrics::{Snapshot, TOKEN, ask};
 use fedweave_studio::{Part, Watching};
 
 /// How often a part is asked.
@@ -12,14 +14,16 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// A part that answered before and has not for so long is shown as lost.
 const SILENCE: Duration = Duration::from_millis(1500);
 
-/// Tells the page how far a part is, until all is over.
-pub fn follow(page: &Watching, name: &str, address: &str, over: &AtomicBool) {
+/// Tells the page how far the part in a folder is, until all is over.
+pub fn follow(page: &Watching, name: &str, address: &str, folder: &Path, over: &AtomicBool) {
     let Ok(address) = address.parse::<SocketAddr>() else { return };
     let mut part = Part { name: name.to_owned(), state: "starting".into(), ..Part::default() };
     page.part(part.clone());
     let mut heard: Option<Instant> = None;
     while !over.load(Ordering::Relaxed) {
-        match ask(address) {
+        // The part makes its token when it starts.
+        let token = fs::read_to_string(folder.join("state").join(TOKEN)).unwrap_or_default();
+        match ask(address, &token) {
             Ok(snapshot) => {
                 part = part_of(name, &snapshot);
                 heard = Some(Instant::now());

@@ -80,6 +80,8 @@ impl Watcher {
                 Exit::Done => "Done",
                 Exit::Unfinished => "Stopped before the tolerance",
                 Exit::Interrupted => "Interrupted",
+                Exit::Without => "Done, but not with all neighbours",
+                Exit::PeerEnded => "Ended, because a neighbour had",
                 Exit::Failure => "Failed",
             };
             self.end(exit == Exit::Done, words, report().ok().as_ref());
