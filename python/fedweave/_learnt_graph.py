@@ -21,6 +21,17 @@ class LearntGraph:
 
     `discrepancy` has a number per edge, `probability` too where pairs were tested (`fdr=`), `summary` is what
     `fedweave graph learn --json` prints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedweave import GTVRegressor, learn_graph
+    >>> rng = np.random.default_rng(0)
+    >>> X, ids = rng.normal(size=(80, 2)), np.repeat(["a", "b", "c", "d"], 20)
+    >>> y = np.where(ids < "c", X[:, 0], -X[:, 0]) + 0.1 * rng.normal(size=80)
+    >>> graph = learn_graph(GTVRegressor(), X, y, nodes=ids, degree=1)
+    >>> len(graph), graph.discrepancy.shape
+    (2, (2,))
     """
 
     def __init__(

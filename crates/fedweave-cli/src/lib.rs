@@ -6,6 +6,7 @@ mod audit_log;
 mod certs;
 mod demo;
 mod explain;
+mod fairness;
 mod files;
 mod generate;
 mod help;
@@ -24,8 +25,10 @@ mod reproduce;
 mod simulate;
 #[cfg(feature = "federation")]
 mod status;
+mod stress;
 #[cfg(feature = "studio")]
 mod studio;
+mod trust;
 #[cfg(feature = "federation")]
 mod up;
 
@@ -80,6 +83,15 @@ enum Command {
     /// Whose rows shaped the models of a run, and what shapes single predictions
     #[command(after_help = explain::EXAMPLES)]
     Explain(explain::ExplainArgs),
+    /// For whom the models of a run work: errors by group and by node, and what evening them out costs
+    #[command(after_help = fairness::EXAMPLES)]
+    Fairness(fairness::FairnessArgs),
+    /// How stable the models of a run are: fitted again with rows, nodes, edges or labels drawn anew
+    #[command(after_help = stress::EXAMPLES)]
+    Stress(stress::StressArgs),
+    /// What was measured about a run for the seven requirements of trustworthy AI: a page, JSON or words
+    #[command(after_help = trust::EXAMPLES)]
+    Trust(trust::TrustArgs),
     /// What noise costs, attempts to break it, and features that hide something
     #[command(subcommand, after_help = privacy::EXAMPLES)]
     Privacy(privacy::PrivacyCommand),
@@ -179,6 +191,9 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Generate(args) => generate::run(&args),
         Command::Graph(command) => files::graph(command),
         Command::Explain(args) => explain::run(&args),
+        Command::Fairness(args) => fairness::run(&args),
+        Command::Stress(args) => stress::run(&args),
+        Command::Trust(args) => trust::run(&args),
         Command::Privacy(command) => privacy::run(&command),
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "studio")]

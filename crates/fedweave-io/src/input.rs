@@ -6,6 +6,7 @@ mod levels;
 mod missing;
 mod neighbours;
 mod nodes;
+mod protected;
 mod reading;
 mod roles;
 mod rows;
@@ -18,6 +19,7 @@ use fedweave::{Dataset, Graph};
 
 pub use attributes::{Coordinates, NodeColumn, load_positions, perhaps_geographic};
 pub use encoding::{Encoding, Feature};
+pub use protected::Protected;
 pub use rows::{Rows, Skipped, Unlabelled, load_known_rows, load_rows, load_unlabelled};
 pub use spec::{InputSpec, Metric, MissingPolicy, TargetKind};
 pub use times::{TimeColumn, TimeScale};
@@ -44,6 +46,8 @@ pub struct Input {
     pub lines: Vec<u64>,
     /// For each row of `data` the group it belongs to, `0..`, in order of first appearance in the file.
     pub groups: Option<Vec<u32>>,
+    /// What the groups of `data` are, if their column was named.
+    pub protected: Option<Protected>,
     /// When each row of `data` was observed, as `encoding.time` counts.
     pub times: Option<Vec<f64>>,
     /// Where the nodes stand.
@@ -104,6 +108,10 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
     let nearest = spec.knn.zip(coordinates.as_ref()).map(|(k, at)| (k, neighbours::metric(spec, at)));
     let per_node = from.per_node()?;
+    let (data, protected) = match from.protected(&order)? {
+        Some((protected, groups)) => (data.grouped(groups)?, Some(protected)),
+        None => (data, None),
+    };
     let notices = Notices {
         rows_dropped: kept.dropped,
         cells_filled: kept.filled,
@@ -113,6 +121,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     Ok(Input {
         features: encoding.names(),
         lines: order.iter().map(|&row| table.lines()[row]).collect(),
+        protected,
         groups: roles.group.map(|group| rows::groups(table.text(group), &order)),
         times: times(&table, &roles, &encoding, &order),
         classes: encoding.classes.clone(),
@@ -144,6 +153,7 @@ impl Input {
         Input {
             features: encoding.names(),
             groups: None,
+            protected: None,
             times: None,
             classes: encoding.classes.clone(),
             nearest: None,

@@ -23,6 +23,7 @@
 //! Every failure is an [`IoError`]: what is wrong, in which file and line, and what to do about it.
 
 mod edges;
+mod energy;
 mod error;
 mod fault;
 mod idx;
@@ -33,13 +34,14 @@ mod table;
 mod toml_file;
 
 pub use edges::{EdgeList, Matching};
+pub use energy::{Meter, Used};
 pub use error::{At, IoError, Place};
 pub use fault::{Example, Fault};
 pub use idx::Idx;
 pub use input::{
-    Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Rows, Skipped,
-    TargetKind, TimeColumn, TimeScale, Unlabelled, load, load_known_rows, load_positions, load_rows, load_unlabelled,
-    perhaps_geographic,
+    Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Protected, Rows,
+    Skipped, TargetKind, TimeColumn, TimeScale, Unlabelled, load, load_known_rows, load_positions, load_rows,
+    load_unlabelled, perhaps_geographic,
 };
 pub use noise::Noise;
 pub use run::{

@@ -170,7 +170,12 @@ fn follow(line: &[u8], chain: &Chain) -> Result<String, &'static str> {
 }
 
 fn hash(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02x}")).collect()
+    sha256(text.as_bytes())
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]

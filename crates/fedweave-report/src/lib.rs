@@ -32,6 +32,7 @@ mod path;
 mod projection;
 mod report;
 mod tables;
+pub mod trust;
 mod words;
 
 pub use calibration::{Calibration, CoveragePoint};

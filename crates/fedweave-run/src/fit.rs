@@ -1,6 +1,7 @@
 //! Files in, personal models out.
 
 mod calibrate;
+mod fair;
 mod fallback;
 mod hub;
 mod in_turn;
@@ -36,6 +37,8 @@ use crate::training::TrainingRows;
 use crate::watch::{Observer, Stage, time_left};
 
 pub(crate) use calibrate::held_out_calibration;
+pub(crate) use fair::groups_of;
+pub use fair::{GROUPS_MAX, GroupTreatment};
 pub use fallback::Fallback;
 pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
@@ -112,6 +115,11 @@ impl FitResult {
         let Some(guesses) = self.request.guesses.as_ref().and_then(|guesses| guesses.rows()) else { return Ok(None) };
         let loss = self.loss.build(guesses.clone(), &LossOptions::default())?;
         Ok(Some(Errors::of(&*loss, &self.parameters)))
+    }
+
+    /// What was done about groups of rows, if anything.
+    pub fn fairness(&self) -> Result<Option<GroupTreatment>> {
+        fair::treatment(self)
     }
 
     /// Share of training rows a classifier gets right.
@@ -208,6 +216,7 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
         true => loss.build(training.scaled.clone(), &request.model.options)?,
         false => built,
     };
+    fair::balance_groups(&mut request, &input, &loss, &training, lambda, observer)?;
     let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
     let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
     let solved = run_solver(&request, &problem, start, observer)?;
@@ -389,7 +398,7 @@ pub(crate) fn build_on(
     built: Box<dyn Loss>,
     lambda: f64,
 ) -> Result<Problem> {
-    match request.hub.is_some() || request.guesses.is_some() {
+    match request.hub.is_some() || request.guesses.is_some() || request.fair.is_some() {
         true => build(request, input, loss, rows.scaled.clone(), lambda),
         false => Ok(Problem::build(input.graph.clone(), built, request.model.penalty(input)?, lambda)?),
     }
@@ -398,9 +407,10 @@ pub(crate) fn build_on(
 /// The problem of a request on some rows.
 pub fn build(request: &FitRequest, input: &Input, loss: &LossSpec, data: Dataset, lambda: f64) -> Result<Problem> {
     let model = &request.model;
-    let (data, options) = match &request.guesses {
-        Some(guesses) => guesses.join(data, &model.options)?,
-        None => (data, model.options),
+    let (data, options) = match (&request.guesses, &request.fair) {
+        (Some(guesses), _) => guesses.join(data, &model.options)?,
+        (None, Some(fair)) => fair.join(data, &model.options, &input.features)?,
+        (None, None) => (data, model.options),
     };
     let (graph, data) = match request.hub {
         Some(share) => (input.graph.with_hub(share)?, data.with_hub()),

@@ -5,6 +5,7 @@ pub mod ask;
 pub mod compare;
 pub mod coupling;
 pub mod data;
+pub mod fair;
 pub mod fit;
 pub mod folds;
 pub mod graph;

@@ -63,6 +63,23 @@ pub trait Observer: Sync {
     }
 }
 
+/// Watches in place of another observer many solves side by side: passes on what stops them, and shows nothing of each.
+pub(crate) struct SideBySide<'a>(pub &'a dyn Observer);
+
+impl Observer for SideBySide<'_> {
+    fn see(&self, record: &Record) -> Watch {
+        self.0.see(record)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.interrupted()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.0.seconds()
+    }
+}
+
 /// Nobody watches.
 pub struct Unwatched;
 

@@ -14,6 +14,7 @@ pub struct Dataset {
     x: Arc<Matrix>,
     y: Arc<Vec<f64>>,
     weight: Arc<Vec<f64>>,
+    group: Option<Arc<Vec<u32>>>,
 }
 
 impl Dataset {
@@ -35,7 +36,21 @@ impl Dataset {
     }
 
     fn of(offsets: Vec<usize>, x: Matrix, y: Vec<f64>, weight: Vec<f64>) -> Self {
-        Dataset { offsets: Arc::new(offsets), x: Arc::new(x), y: Arc::new(y), weight: Arc::new(weight) }
+        let (offsets, x, y, weight) = (Arc::new(offsets), Arc::new(x), Arc::new(y), Arc::new(weight));
+        Dataset { offsets, x, y, weight, group: None }
+    }
+
+    /// Says to which group each row belongs, from 0; groups stay with their rows when rows are selected or scaled.
+    pub fn grouped(self, groups: Vec<u32>) -> Result<Dataset> {
+        if groups.len() != self.len() {
+            return Err(Error::Size { what: "groups of rows", expected: self.len(), found: groups.len() });
+        }
+        Ok(Dataset { group: Some(Arc::new(groups)), ..self })
+    }
+
+    /// The group of each row, if anybody said.
+    pub fn groups(&self) -> Option<&[u32]> {
+        self.group.as_deref().map(Vec::as_slice)
     }
 
     /// Groups rows by node, keeping their order inside each node. Also returns, for every row of the
@@ -133,7 +148,9 @@ impl Dataset {
             }
             offsets.push(y.len());
         }
-        Dataset::of(offsets, Matrix::from_rows(self.dim(), x), y, weight)
+        let of_kept = |groups: &[u32]| groups.iter().zip(keep).filter(|(_, keep)| **keep).map(|(g, _)| *g).collect();
+        let group = self.groups().map(|groups| Arc::new(of_kept(groups)));
+        Dataset { group, ..Dataset::of(offsets, Matrix::from_rows(self.dim(), x), y, weight) }
     }
 
     /// The dataset with entry `x` of feature `j` replaced by `f(j, x)`.
@@ -161,6 +178,12 @@ impl Dataset {
     /// The dataset with every label replaced by `f` of it.
     pub fn map_labels(mut self, f: impl Fn(f64) -> f64) -> Dataset {
         Arc::make_mut(&mut self.y).iter_mut().for_each(|y| *y = f(*y));
+        self
+    }
+
+    /// The dataset with the weight of every row multiplied by `by(row)`.
+    pub fn reweighted(mut self, by: impl Fn(usize) -> f64) -> Dataset {
+        Arc::make_mut(&mut self.weight).iter_mut().enumerate().for_each(|(row, weight)| *weight *= by(row));
         self
     }
 
@@ -224,5 +247,8 @@ mod tests {
         assert_eq!(origin, [1, 0, 2]);
         assert_eq!((data.labels(0), data.labels(1), data.labels(2)), (&[20.0][..], &[][..], &[10.0, 30.0][..]));
         assert_eq!(data.select(&[false, true, true]).features(2), &[1.0, 3.0]);
+        let data = data.grouped(vec![7, 8, 9]).unwrap();
+        assert_eq!(data.select(&[true, false, true]).map_labels(|y| y).groups(), Some(&[7, 9][..]));
+        assert!(data.grouped(vec![1]).is_err());
     }
 }

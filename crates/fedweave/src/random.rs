@@ -44,6 +44,7 @@ pub enum Purpose {
     Directions,
     Pairs,
     Centres,
+    Stress,
 }
 
 /// The stream of a node at a point: another one wherever the node is. For noise that must not be the same at two points.

@@ -1,4 +1,7 @@
-//! What makes models worth trusting: privacy that is accounted for, and models that say who and what shaped them.
+//! What makes models worth trusting: privacy that is accounted for, models that say who and what shaped them, that treat groups
+//! alike, and that do not hang on a single row, node or edge.
 
 pub mod explain;
+pub mod fairness;
 pub mod privacy;
+pub mod stress;

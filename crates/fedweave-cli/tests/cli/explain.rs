@@ -54,3 +54,40 @@ fn guesses_are_rows_that_were_added() {
     assert!(a.distance(&b) < 1e-10, "{}", a.distance(&b));
     assert!(sandbox.json(&format!("{FIT} --lambda 0.3 --guesses guesses.csv"))["guess_error"].as_f64().unwrap() > 0.0);
 }
+
+/// Whatever the rows of a node say, the others stay within what was proven: also with rows that are far off.
+#[test]
+fn no_rows_move_the_others_by_more_than_the_bound() {
+    let sandbox = Sandbox::new();
+    let fit = "fit nodes.csv --edges edges.csv --target y --lambda 0.3 --ridge 0.2 --no-intercept --tolerance 1e-11";
+    sandbox.succeed(&format!("{fit} --out run"));
+    let found = sandbox.json("explain run --node b");
+    let bound = found["nodes"][0]["others_move_at_most"].as_f64().unwrap();
+    assert!(found["exact"] == false && bound > 0.0, "{found}");
+    // Without node b and its edges, the others are what they are compared with.
+    let rows = sandbox.read("nodes.csv");
+    let without: String = rows.lines().filter(|line| !line.starts_with("b,")).map(|line| format!("{line}\n")).collect();
+    sandbox.write("without.csv", without);
+    sandbox.write("apart.csv", "source,target,weight\nc,d,2\n");
+    let alone = fit.replace("nodes.csv --edges edges.csv", "without.csv --edges apart.csv");
+    sandbox.succeed(&format!("{alone} --out without"));
+    for factor in [1.0, -1.0, 1e3] {
+        let bent = |line: &str| match line.starts_with("b,") {
+            true => {
+                let (head, y) = line.rsplit_once(',').unwrap();
+                format!("{head},{}\n", factor * y.parse::<f64>().unwrap())
+            }
+            false => format!("{line}\n"),
+        };
+        sandbox.write("bent.csv", rows.lines().map(bent).collect::<String>());
+        sandbox.succeed(&format!("{} --out bent --overwrite", fit.replace("nodes.csv", "bent.csv")));
+        let (with, without) = (sandbox.table("bent/parameters.csv"), sandbox.table("without/parameters.csv"));
+        // Nodes a, c, d: rows 0, 2, 3 of the one and 0, 1, 2 of the other.
+        let pairs = [(0, 0), (2, 1), (3, 2)];
+        let squares = pairs
+            .map(|(i, j)| with.numbers(i).iter().zip(without.numbers(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>());
+        let moved = squares.iter().sum::<f64>().sqrt();
+        assert!(moved <= bound + 1e-6, "{factor}: {moved} {bound}");
+    }
+    assert!(sandbox.succeed("explain run --node b").contains("moves all others by at most"));
+}

@@ -21,3 +21,4 @@ mod reproduce;
 mod rounds;
 mod sandbox;
 mod simulate;
+mod trust;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longer than any command of these tests takes on a slow machine.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(240);
 
 /// Four nodes on a chain, four rows each, two features.
 pub const NODES: &str = "\

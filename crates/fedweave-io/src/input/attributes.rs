@@ -42,7 +42,7 @@ pub struct NodeColumn {
 
 /// The table with one row per node.
 pub(super) struct NodeInfo {
-    table: Table,
+    pub(super) table: Table,
     node: usize,
 }
 
@@ -53,6 +53,7 @@ impl NodeInfo {
             match name == spec.node || among(&spec.per_node) {
                 true => Kind::Text,
                 false if among(&spec.by) => Kind::Number,
+                false if spec.protected.as_deref() == Some(name) => Kind::Text,
                 false => Kind::Skip,
             }
         })?;

@@ -32,7 +32,11 @@ pub(super) fn kind(spec: &InputSpec, name: &str) -> Kind {
     }
     let named = is(&spec.weight) || among(&spec.by);
     let feature = !among(&spec.drop) && spec.features.as_ref().is_none_or(|features| among(features));
-    if named || feature { Kind::Number } else { Kind::Skip }
+    match named || feature {
+        true => Kind::Number,
+        false if is(&spec.protected) => Kind::Text,
+        false => Kind::Skip,
+    }
 }
 
 fn target_kind(kind: TargetKind) -> Kind {

@@ -35,6 +35,8 @@ pub struct InputSpec {
     pub missing: MissingPolicy,
     /// The column by whose values rows are kept together when rows are split.
     pub group: Option<String>,
+    /// The column whose values tell groups of rows apart that are to be compared, in `nodes` or `node_info`.
+    pub protected: Option<String>,
     /// The column that orders the rows of a node: by number if all cells are numbers, else by text (ISO dates).
     pub time: Option<String>,
     /// Coordinates of the nodes, e.g. `lat,lon`: from `node_info` if it has them, else the mean over the node's rows.
@@ -100,6 +102,7 @@ impl InputSpec {
             weight: None,
             missing: MissingPolicy::Error,
             group: None,
+            protected: None,
             time: None,
             by: Vec::new(),
             knn: None,

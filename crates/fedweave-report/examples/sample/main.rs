@@ -3,6 +3,7 @@
 
 mod noise;
 mod path;
+mod trust;
 
 use fedweave_report::*;
 use noise::Noise;
@@ -24,6 +25,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(file.with_extension("html"), render(&report)?)?;
         std::fs::write(file.with_extension("json"), serde_json::to_string(&report)?)?;
     }
+    let page = trust::page();
+    let file = std::path::Path::new(&folder).join("trust");
+    std::fs::write(file.with_extension("html"), fedweave_report::trust::render_trust(&page)?)?;
     Ok(())
 }
 

@@ -57,6 +57,7 @@ pub fn summary(fit: &FitResult) -> Result<Value> {
         "version": env!("CARGO_PKG_VERSION"),
     });
     summary["guess_error"] = json!(fit.guess_errors()?.and_then(|errors| errors.mean()));
+    summary["fairness"] = json!(fit.fairness()?.map(|found| found.summary()));
     let hurt = held.map(|h| h.hurt());
     summary["nodes_hurt"] = json!(hurt.map(|(hurt, _)| hurt));
     summary["nodes_judged"] = json!(hurt.map(|(_, judged)| judged));

@@ -49,6 +49,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     if let Some(errors) = fit.guess_errors()? {
         lines.push(format!("  against what users guessed: {}", shown(errors.mean())));
     }
+    lines.extend(fit.fairness()?.map(|found| found.text()));
     lines.extend(held_out(fit));
     lines.extend(fit.calibration.as_ref().map(coverage_words).transpose()?);
     if let (Some(path), true) = (path, s.status != Status::Converged && fit.traffic.is_none()) {

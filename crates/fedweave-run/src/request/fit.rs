@@ -9,6 +9,7 @@ use fedweave_io::InputSpec;
 
 use super::coupling::{CouplingChoice, StructureChoice, read_form};
 use super::data::{input_spec, target_kind};
+use super::fair::FairChoice;
 use super::folds::FoldChoice;
 use super::graph::GraphChoice;
 use super::guesses::GuessChoice;
@@ -59,6 +60,8 @@ pub struct FitRequest {
     pub calibrate: Option<usize>,
     /// What users expect models to say.
     pub guesses: Option<GuessChoice>,
+    /// Groups whose errors are evened out.
+    pub fair: Option<FairChoice>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
     /// For the report.
@@ -139,6 +142,7 @@ impl FitRequest {
         };
         let fallback = reader.flag("fallback");
         let guesses = GuessChoice::read(reader)?;
+        let fair = FairChoice::read(reader)?;
         let calibrate = calibration_folds(reader)?;
         if fallback {
             let judged = folds.is_some() || held_out.spec.is_some() && (lambda.fixed.is_none() || held_out.asked);
@@ -160,6 +164,7 @@ impl FitRequest {
             privacy,
             calibrate,
             guesses,
+            fair,
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),
@@ -176,6 +181,7 @@ impl FitRequest {
 
     pub(super) fn input_spec(&self, reader: &Reader, mut per_node: Vec<String>) -> Result<InputSpec> {
         per_node.extend(self.model.loss_column.clone());
-        input_spec(reader, target_kind(self.model.family), self.model.intercept(), per_node)
+        let spec = input_spec(reader, target_kind(self.model.family), self.model.intercept(), per_node)?;
+        Ok(InputSpec { protected: self.fair.as_ref().map(|fair| fair.column.clone()), ..spec })
     }
 }

@@ -310,6 +310,11 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("guesses", Path, "FILE", FIT, "What users expect models to say: a table like that of the rows, with guesses in the column of the target"),
         key("explain", Number, "WEIGHT", FIT, "How much agreeing with the guesses counts beside the rows [default: 0.5]").with("--guesses"),
     ]),
+    ("Fairness", &[
+        key("fair", Text, "COLUMN", FIT, "Even out errors between groups of rows: those with the same value of this column, of the table or of --node-info"),
+        key("fair-by", Text, "RULE", FIT, "errors: a group counts the more the larger its error; swap: every row also as if it were of the other groups, if the column is a feature [default: errors]").with("--fair"),
+        key("fair-strength", Number, "NUMBER", FIT, "errors: a group of error E counts E^NUMBER; swap: 1 makes all groups equally frequent, 0 changes nothing [default: 1]").with("--fair"),
+    ]),
     ("Output", &[
         key("out", Path, "DIR", ALL | LEARN, "Run directory to write: parameters, clusters, history, summary, config, report; graph learn: the file of edges"),
         key("overwrite", Flag, "", ALL, "Replace an existing run directory"),

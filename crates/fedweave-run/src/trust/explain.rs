@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fedweave::loss::LossOptions;
+use fedweave::robustness::liars_bound;
 use fedweave::trust::explain::{Influence, Shaped};
 use serde_json::{Value, json};
 
@@ -12,6 +13,7 @@ use crate::error::{Error, Result, refuse};
 use crate::fit::FitResult;
 use crate::predictor::parameter_names;
 use crate::watch::Observer;
+use crate::wording::number;
 
 /// Shares that a page, or a few lines, show.
 const SHOWN: usize = 6;
@@ -35,6 +37,9 @@ pub struct ExplainResult {
     parameters: Vec<String>,
     shaped: Vec<(usize, Shaped)>,
     exact: bool,
+    /// How far all other models together may be from what they would be without a node, whatever its rows: proven, for pulls that
+    /// have a limit. In the order of `shaped`.
+    bounds: Vec<Option<f64>>,
     /// Predictions taken apart, if any were asked for.
     pub predictions: Option<PredictionParts>,
 }
@@ -49,6 +54,7 @@ impl ExplainRequest {
                 parameters: Vec::new(),
                 shaped: Vec::new(),
                 exact: true,
+                bounds: Vec::new(),
                 predictions,
             });
         }
@@ -69,7 +75,9 @@ impl ExplainRequest {
             (i, shaped)
         };
         let rows = self.rows.as_deref().map(|rows: &Path| prediction_parts(&self.run, Some(&fit), rows)).transpose()?;
+        let bound = |j: &usize| liars_bound(&fit.problem, |i| i == *j).ok().filter(|_| fit.protection.is_none());
         Ok(ExplainResult {
+            bounds: nodes.iter().map(bound).collect(),
             shaped: nodes.into_iter().map(restored).collect(),
             parameters: parameter_names(&fit.loss, &fit.input),
             exact: influence.is_exact(),
@@ -79,7 +87,7 @@ impl ExplainRequest {
     }
 }
 
-fn influence(fit: &FitResult) -> Result<Influence> {
+pub(crate) fn influence(fit: &FitResult) -> Result<Influence> {
     if fit.fallback.as_ref().is_some_and(|fallback| fallback.count() > 0) {
         refuse!("who shaped the models cannot be told: some nodes keep their local models (--fallback)");
     }
@@ -115,17 +123,17 @@ fn largest(shaped: &Shaped, names: &[String]) -> Vec<(String, f64)> {
 impl ExplainResult {
     /// The one JSON object.
     pub fn summary(&self) -> Value {
-        let one = |(i, shaped): &(usize, Shaped)| {
+        let one = |((i, shaped), bound): (&(usize, Shaped), &Option<f64>)| {
             let rows = |j: usize| json!({"node": self.names[j], "share": shaped.shares[j], "contribution": shaped.contributions.row(j)});
             let by = (0..self.names.len()).filter(|&j| shaped.shares[j] != 0.0).map(rows).collect::<Vec<_>>();
             json!({
                 "node": self.names[*i], "shaped_by": by, "ridge": shaped.ridge,
-                "held_back": shaped.held,
+                "held_back": shaped.held, "others_move_at_most": bound,
             })
         };
         json!({
             "exact": self.exact, "parameters": self.parameters,
-            "nodes": self.shaped.iter().map(one).collect::<Vec<_>>(),
+            "nodes": self.shaped.iter().zip(&self.bounds).map(one).collect::<Vec<_>>(),
             "predictions": self.predictions.as_ref().map(PredictionParts::summary),
         })
     }
@@ -140,14 +148,15 @@ impl ExplainResult {
                     .to_string(),
             });
         }
-        for (i, shaped) in &self.shaped {
+        for ((i, shaped), bound) in self.shaped.iter().zip(&self.bounds) {
             let percent = |share: f64| format!("{:.0} %", 100.0 * share);
             let by = largest(shaped, &self.names).into_iter().map(|(name, share)| {
                 let whose = if name == self.names[*i] { "its own rows".into() } else { name };
                 format!("{} {whose}", percent(share))
             });
             let ridge = (shaped.ridge.abs() >= 0.005).then(|| format!("{} the ridge", percent(shaped.ridge)));
-            lines.push(format!("  {}: {}", self.names[*i], by.chain(ridge).collect::<Vec<_>>().join(", ")));
+            let most = bound.map_or(String::new(), |b| format!("; moves all others by at most {} together", number(b)));
+            lines.push(format!("  {}: {}{most}", self.names[*i], by.chain(ridge).collect::<Vec<_>>().join(", ")));
         }
         lines.extend(self.predictions.as_ref().map(PredictionParts::text));
         lines.join("\n")

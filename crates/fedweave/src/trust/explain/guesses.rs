@@ -9,6 +9,16 @@ use crate::error::Result;
 use crate::loss::{LossOptions, NodeWeight};
 use crate::matrix::Matrix;
 
+/// The factors that make the row weights of every node those of its loss.
+pub(crate) fn node_units(rows: &Dataset, options: &LossOptions) -> Vec<f64> {
+    let rule = options.node_weight.resolved(rows);
+    let unit = |i| match rule {
+        NodeWeight::Unit(unit) => unit,
+        _ => 1.0 / rows.weights(i).iter().sum::<f64>().max(f64::MIN_POSITIVE),
+    };
+    (0..rows.nodes()).map(unit).collect()
+}
+
 /// Rows and guesses together, and the options under which their loss is `L_i(w) + strength * mean_r loss(g_r, x_r'w)`.
 pub fn with_guesses(
     rows: &Dataset,
@@ -17,13 +27,9 @@ pub fn with_guesses(
     options: &LossOptions,
 ) -> Result<(Dataset, LossOptions)> {
     let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+    let units = node_units(rows, options);
     for i in 0..rows.nodes() {
-        let own: f64 = rows.weights(i).iter().sum();
-        // The factor that makes the weights of a node those of its loss.
-        let unit = match options.node_weight.resolved(rows) {
-            NodeWeight::Unit(unit) => unit,
-            _ => 1.0 / own.max(f64::MIN_POSITIVE),
-        };
+        let unit = units[i];
         let guessed = guesses.weights(i).iter().sum::<f64>().max(f64::MIN_POSITIVE);
         for (part, unit) in [(rows, unit), (guesses, strength / guessed)] {
             x.extend_from_slice(part.features(i));
