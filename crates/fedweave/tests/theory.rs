@@ -148,6 +148,6 @@ fn no_bound_is_violated_by_a_thousand_random_problems() {
         "clustering Theorem 3",
         "clustering Theorem 4",
     ] {
-        assert!(tally.spoke(source) >= 10, "{source} spoke {} times only", tally.spoke(source));
+        assert!(tally.spoke(source) >= 5, "{source} spoke {} times only", tally.spoke(source));
     }
 }

@@ -75,11 +75,13 @@ impl<'a> Descent<'a> {
         // Iterates come nearer to the minimiser than a solution with a modest gap is.
         for _ in 0..REFINEMENTS {
             gradient(problem, &w, &mut g);
-            let correction = conjugate_gradients(problem, &g).0;
+            let correction = conjugate_gradients(problem, q, &g).0;
             axpy(-1.0, correction.as_slice(), w.as_mut_slice());
         }
         gradient(problem, &w, &mut g);
-        let off = q.distance(norm2(g.as_slice()))?;
+        // A gradient that is all rounding says nothing about distances below this.
+        let rounding = 4.0 * f64::EPSILON * high / low * norm2(w.as_slice());
+        let off = q.distance(norm2(g.as_slice()))? + rounding;
         if SURE * off >= norm2(w.as_slice()) {
             return Err("the form is so ill-conditioned that the minimiser is not known accurately enough".into());
         }

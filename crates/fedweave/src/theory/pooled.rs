@@ -105,11 +105,12 @@ pub(super) fn minimise(problem: &Problem, nodes: &[usize], mut at: Vec<f64>) -> 
             second.add_hessian(i, &own, &mut packed);
         }
         let size = norm2(&g);
-        if size >= best.1 && size <= 1e-9 * (1.0 + value(&at).abs()) || size == 0.0 {
-            break;
-        }
+        let settled = size >= best.1 && size <= 1e-9 * (1.0 + value(&at).abs());
         if size < best.1 {
             best = (at.clone(), size);
+        }
+        if settled || size == 0.0 {
+            break;
         }
         let trace: f64 = (0..d).map(|j| cholesky::row(&packed, j)[j]).sum();
         (0..d).for_each(|j| packed[cholesky::packed_len(j) + j] += 1e-14 * trace + f64::MIN_POSITIVE);

@@ -6,7 +6,8 @@
 
 use super::connectivity::{Connectivity, degree_max, eigenvalues};
 use super::{Comparison, Finding};
-use crate::matrix::Matrix;
+use crate::graph::Graph;
+use crate::matrix::{Matrix, axpy, dot};
 use crate::problem::Problem;
 use crate::trust::explain::hessians;
 
@@ -85,6 +86,20 @@ impl Quadratic {
         match low > 1e-12 * high {
             true => Ok((low, high)),
             false => Err("the form is singular: rows and coupling do not determine the models".into()),
+        }
+    }
+
+    /// `out <- 2 Q v`.
+    pub fn product(&self, graph: &Graph, v: &Matrix, out: &mut Matrix) {
+        let d = v.cols();
+        for i in 0..v.rows() {
+            let rows = self.hessians[i * d * d..][..d * d].chunks_exact(d);
+            out.row_mut(i).iter_mut().zip(rows).for_each(|(out, row)| *out = dot(row, v.row(i)));
+            for end in graph.ends(i) {
+                let weight = 2.0 * self.alpha * graph.weight(end.edge as usize);
+                axpy(weight, v.row(i), out.row_mut(i));
+                axpy(-weight, v.row(end.neighbour as usize), out.row_mut(i));
+            }
         }
     }
 

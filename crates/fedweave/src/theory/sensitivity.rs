@@ -3,7 +3,6 @@
 use rand::RngExt;
 
 use super::connectivity::eigenvalues;
-use super::descent::gradient;
 use super::pooled::{distance, minimise};
 use super::quadratic::{Quadratic, positive};
 use super::{Comparison, Finding, Question, tightest};
@@ -90,7 +89,7 @@ impl Changed {
                 axpy(2.0 * weight / total * change, data.x(r), right.row_mut(i));
             }
         }
-        let (v, residual) = conjugate_gradients(question.problem, &right);
+        let (v, residual) = conjugate_gradients(question.problem, q, &right);
         let (models, off) = (dot(v.as_slice(), v.as_slice()), q.distance(residual)?);
         Ok(Changed { labels, mean_labels, models, slack: 2.0 * off * models.sqrt() + off * off })
     }
@@ -123,15 +122,11 @@ fn own_rows(question: &Question, q: &Quadratic, data: &Dataset) -> Result<(), St
 }
 
 /// `v` with `2 Q v = right`, and the length of the residual.
-pub(super) fn conjugate_gradients(problem: &Problem, right: &Matrix) -> (Matrix, f64) {
+pub(super) fn conjugate_gradients(problem: &Problem, q: &Quadratic, right: &Matrix) -> (Matrix, f64) {
     let (n, d) = (problem.nodes(), problem.dim());
-    let mut at_zero = Matrix::zeros(n, d);
-    gradient(problem, &Matrix::zeros(n, d), &mut at_zero);
-    // grad F(v) - grad F(0) = 2 Q v.
     let product = |v: &Matrix| {
         let mut out = Matrix::zeros(n, d);
-        gradient(problem, v, &mut out);
-        axpy(-1.0, at_zero.as_slice(), out.as_mut_slice());
+        q.product(problem.graph(), v, &mut out);
         out
     };
     let (mut v, mut r) = (Matrix::zeros(n, d), right.clone());
@@ -139,11 +134,13 @@ pub(super) fn conjugate_gradients(problem: &Problem, right: &Matrix) -> (Matrix,
     let mut rr = dot(r.as_slice(), r.as_slice());
     let stop = RESIDUAL * norm2(right.as_slice());
     for _ in 0..20 * n * d {
-        if rr.sqrt() <= stop {
+        let qp = product(&p);
+        let curvature = dot(p.as_slice(), qp.as_slice());
+        // Not so where nothing is left but rounding.
+        if rr.sqrt() <= stop || curvature <= f64::MIN_POSITIVE {
             break;
         }
-        let qp = product(&p);
-        let length = rr / dot(p.as_slice(), qp.as_slice());
+        let length = rr / curvature;
         axpy(length, p.as_slice(), v.as_mut_slice());
         axpy(-length, qp.as_slice(), r.as_mut_slice());
         let next = dot(r.as_slice(), r.as_slice());

@@ -77,12 +77,12 @@ pub(super) fn margin(question: &Question, clusters: &[Cluster]) -> Result<f64, S
     }
     let work = WORK_MAX / clusters.len().max(1);
     let mut worst = f64::INFINITY;
+    if clusters.iter().any(|c| c.alpha <= 0.0) {
+        return Err(
+            "the pooled loss of a cluster is not known to be strongly convex (a small --ridge makes it so)".into()
+        );
+    }
     for cluster in clusters.iter().filter(|c| c.nodes.len() > 1) {
-        if cluster.boundary > 0.0 && cluster.alpha <= 0.0 {
-            return Err(
-                "the pooled loss of a cluster is not known to be strongly convex (a small --ridge makes it so)".into(),
-            );
-        }
         if cluster.nodes.len() > CLUSTER_MAX {
             return Err(format!("a cluster has more than {CLUSTER_MAX} nodes"));
         }
