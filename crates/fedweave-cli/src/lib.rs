@@ -265,8 +265,10 @@ enum Exit {
     Unfinished = 1,
     Failure = 2,
     /// A part reached its end, but not with all its neighbours.
+    #[cfg(feature = "federation")]
     Without = 3,
     /// A part ended because a neighbour had.
+    #[cfg(feature = "federation")]
     PeerEnded = 4,
     Interrupted = 130,
 }

@@ -80,7 +80,9 @@ impl Watcher {
                 Exit::Done => "Done",
                 Exit::Unfinished => "Stopped before the tolerance",
                 Exit::Interrupted => "Interrupted",
+                #[cfg(feature = "federation")]
                 Exit::Without => "Done, but not with all neighbours",
+                #[cfg(feature = "federation")]
                 Exit::PeerEnded => "Ended, because a neighbour had",
                 Exit::Failure => "Failed",
             };

@@ -76,7 +76,7 @@ pub struct FederationSection {
     /// No two parts are farther apart than so many steps [default: parts - 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diameter: Option<u32>,
-    /// primal-dual, fedgd, noisy-fedgd (with [privacy]), fedrelax, fedrelax-predictions or async-fedgd [default: primal-dual].
+    /// primal-dual, fedgd, noisy-fedgd (with a section `[privacy]`), fedrelax, fedrelax-predictions or async-fedgd [default: primal-dual].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// primal-dual: ratio of primal to dual steps [default: 1].

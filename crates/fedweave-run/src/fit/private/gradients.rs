@@ -26,7 +26,8 @@ pub(crate) struct Descent {
     pub options: LossOptions,
     pub noise: GradientNoise,
     pub protection: Protection,
-    /// The step.
+    /// The step that parts are told.
+    #[cfg(feature = "federation")]
     pub step: f64,
     ranges: Ranges,
     family: Family,
@@ -76,11 +77,21 @@ impl Descent {
             target,
             choice,
         };
-        let (intercept, step) = (request.model.intercept(), gradients.step(&problem));
-        Ok(Descent { data, options, noise, protection, step, ranges, family, intercept })
+        Ok(Descent {
+            data,
+            options,
+            noise,
+            protection,
+            #[cfg(feature = "federation")]
+            step: gradients.step(&problem),
+            ranges,
+            family,
+            intercept: request.model.intercept(),
+        })
     }
 
     /// Between the features of the input and those of the box.
+    #[cfg(feature = "federation")]
     pub fn scaling(&self) -> Scaling {
         scaling(&self.ranges, self.intercept)
     }

@@ -388,7 +388,14 @@ impl Evidence<'_> {
     #[cfg(not(feature = "federation"))]
     fn auditability(&self) -> Found {
         let mut found = Found::default();
-        self.no_logs(&mut found);
+        match self.subject.logs.first() {
+            None => self.no_logs(&mut found),
+            Some(log) => found.lacks(
+                "event logs",
+                "this program was built without federations, whose logs they are",
+                &format!("fedweave audit-log verify {}", shell(log)),
+            ),
+        }
         found
     }
 
