@@ -80,6 +80,8 @@ class _Classification(ClassifierMixin, Networked):
     def _prepare(self, *args: Any, **kwargs: Any) -> Any:
         task, net, single = super()._prepare(*args, **kwargs)
         task.settings["loss"] = self._kind().name
+        if not self._kind().scores_classes:
+            task.two_classes = [str(name) for name in self.classes_]
         return task, net, single
 
     def _put_models(self, net: Network, single: bool) -> None:

@@ -43,6 +43,7 @@ class Task:
     features: list[str]
     settings: dict[str, Any]
     classes: list[str] = field(default_factory=list)
+    two_classes: list[str] = field(default_factory=list)
     positions: Positions | None = None
     losses: list[str | None] | None = None
     groups: np.ndarray | None = None

@@ -27,6 +27,8 @@ pub struct Task<'py> {
     features: Vec<String>,
     /// Of a target that is a class, in the order of its numbers.
     classes: Vec<String>,
+    /// How the two classes of a two-class loss are written; empty for other losses.
+    two_classes: Vec<String>,
     positions: Option<Positions<'py>>,
     /// The loss of every node, where they differ.
     losses: Option<Vec<Option<String>>>,
@@ -73,7 +75,7 @@ impl Task<'_> {
         let encoding = Encoding {
             node: "node".into(),
             target: None,
-            binary: None,
+            binary: self.two_classes.clone().try_into().ok(),
             target_kind: if self.classes.is_empty() { TargetKind::Number } else { TargetKind::Class },
             features: self.features.iter().map(number).collect(),
             intercept: self.rows.intercept,
