@@ -98,114 +98,155 @@ impl FitRequest {
         model.one_ridge()?;
         let lambda = LambdaChoice::read(reader)?;
         let coupling = CouplingChoice::read(reader)?;
-        let why = match (job, coupling) {
-            (Job::Fit, CouplingChoice::Learnt) => Why::Learnt,
-            (Job::Fit, CouplingChoice::Given) if lambda.fixed.is_none() => Why::Choose,
-            // Harm is measured on rows that models have not seen.
-            (Job::Attack, _) => Why::Choose,
-            _ => Why::Asked,
+        let privacy = PrivacyChoice::read(reader, job)?;
+        let folds = reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?;
+        let held_out = match &folds {
+            Some(folds) => HeldOutChoice::in_turn(folds),
+            None if privacy.is_some() => HeldOutChoice::read(reader, Why::Asked)?,
+            None => HeldOutChoice::read(reader, why_hold_out(job, coupling, &lambda))?,
         };
-        let hub = reader.number("hub");
-        if let Some(share) = hub {
+        let request = FitRequest {
+            graph: GraphChoice::read(reader, &model)?,
+            structure: StructureChoice::read(reader, coupling)?,
+            form: read_form(reader, coupling)?,
+            parts: match (job, coupling) {
+                (Job::Fit, CouplingChoice::Learnt) => reader.count("parts"),
+                _ => None,
+            },
+            hub: reader.number("hub"),
+            solve: solver::read(reader)?,
+            time_limit: reader.number_from("time-limit", 0.0)?,
+            rounds: RoundsChoice::read(reader)?,
+            fallback: reader.flag("fallback"),
+            screen: reader.number("screen"),
+            calibrate: calibration_folds(reader)?,
+            guesses: GuessChoice::read(reader)?,
+            fair: FairChoice::read(reader)?,
+            resume: reader.path("resume"),
+            naming: Naming::read(settings, reader),
+            output: Output::read(reader)?,
+            model,
+            lambda,
+            coupling,
+            held_out,
+            privacy,
+            folds,
+        };
+        request.check_coupling()?;
+        request.check_held_out(reader)?;
+        request.check_resume(reader)?;
+        request.check_privacy()?;
+        request.check_graph()?;
+        request.check_screen()?;
+        request.check_fallback()?;
+        Ok(request)
+    }
+
+    fn is_learnt(&self) -> bool {
+        self.coupling == CouplingChoice::Learnt
+    }
+
+    fn check_coupling(&self) -> Result<()> {
+        if let Some(share) = self.hub {
             require!(share > 0.0 && share <= 1.0, "--hub {share}: must be above 0 and at most 1");
         }
-        let parts = match (job, coupling) {
-            (Job::Fit, CouplingChoice::Learnt) => reader.count("parts"),
-            _ => None,
-        };
-        require!(parts != Some(0), "--parts 0: at least 1");
-        let rounds = RoundsChoice::read(reader)?;
-        let resume = reader.path("resume");
-        require!(hub.is_none() || resume.is_none(), "--resume does not go with --hub");
+        require!(self.parts != Some(0), "--parts 0: at least 1");
+        Ok(())
+    }
+
+    fn check_held_out(&self, reader: &Reader) -> Result<()> {
+        if self.folds.is_some() {
+            require!(self.rounds.is_none(), "--folds does not go with a solver that exchanges messages");
+            require!(
+                !reader.has("validation"),
+                "give --folds (every row is held out once) or --validation (one share of them), not both"
+            );
+        }
+        Ok(())
+    }
+
+    fn check_resume(&self, reader: &Reader) -> Result<()> {
+        if self.resume.is_some() {
+            require!(self.hub.is_none(), "--resume does not go with --hub");
+            require!(
+                self.rounds.is_none(),
+                "--resume does not go with --solver {}",
+                reader.text("solver").unwrap_or_default()
+            );
+        }
+        Ok(())
+    }
+
+    fn check_privacy(&self) -> Result<()> {
         require!(
-            rounds.is_none() || resume.is_none(),
-            "--resume does not go with --solver {}",
-            reader.text("solver").unwrap_or_default()
-        );
-        let folds = reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?;
-        require!(folds.is_none() || rounds.is_none(), "--folds does not go with a solver that exchanges messages");
-        require!(
-            folds.is_none() || !reader.has("validation"),
-            "give --folds (every row is held out once) or --validation (one share of them), not both"
-        );
-        let privacy = PrivacyChoice::read(reader, job)?;
-        require!(
-            privacy.is_none() || model.options.lasso == 0.0,
+            self.privacy.is_none() || self.model.options.lasso == 0.0,
             "--lasso does not go with --dp-epsilon: the proof of how far a row moves the models is for --ridge"
         );
-        let graph = GraphChoice::read(reader, &model)?;
-        let learnt = coupling == CouplingChoice::Learnt;
-        let in_the_way =
-            [(learnt, "--coupling learnt"), (folds.is_some(), "--folds"), (privacy.is_some(), "--dp-epsilon")];
-        for (there, flag) in in_the_way.into_iter().filter(|_| graph.is_some()) {
+        Ok(())
+    }
+
+    fn check_graph(&self) -> Result<()> {
+        let in_the_way = [
+            (self.is_learnt(), "--coupling learnt"),
+            (self.folds.is_some(), "--folds"),
+            (self.privacy.is_some(), "--dp-epsilon"),
+        ];
+        for (there, flag) in in_the_way.into_iter().filter(|_| self.graph.is_some()) {
             require!(
                 !there,
                 "--graph learn does not go with {flag}: write the graph first (fedweave graph learn ... --out edges.csv), \
                  then give --edges edges.csv"
             );
         }
-        let held_out = match &folds {
-            Some(folds) => HeldOutChoice::in_turn(folds),
-            None => HeldOutChoice::read(reader, if privacy.is_some() { Why::Asked } else { why })?,
-        };
-        let fallback = reader.flag("fallback");
-        let screen = reader.number("screen");
-        if let Some(factor) = screen {
-            require!(factor > 1.0 && factor.is_finite(), "--screen {factor}: must be a number above 1, e.g. 3");
-            require!(
-                !learnt && hub.is_none(),
-                "--screen does not go with --coupling learnt and --hub, where a node has more than neighbours"
-            );
-            require!(
-                privacy.is_none(),
-                "--screen does not go with --dp-epsilon: which edges are left out tells about rows"
-            );
-            require!(resume.is_none(), "--screen does not go with --resume");
+        Ok(())
+    }
+
+    fn check_screen(&self) -> Result<()> {
+        let Some(factor) = self.screen else { return Ok(()) };
+        require!(factor > 1.0 && factor.is_finite(), "--screen {factor}: must be a number above 1, e.g. 3");
+        require!(
+            !self.is_learnt() && self.hub.is_none(),
+            "--screen does not go with --coupling learnt and --hub, where a node has more than neighbours"
+        );
+        require!(
+            self.privacy.is_none(),
+            "--screen does not go with --dp-epsilon: which edges are left out tells about rows"
+        );
+        require!(self.resume.is_none(), "--screen does not go with --resume");
+        require!(self.guesses.is_none(), "--screen does not go with --guesses");
+        require!(self.fair.is_none(), "--screen does not go with --fair");
+        Ok(())
+    }
+
+    fn check_fallback(&self) -> Result<()> {
+        if !self.fallback {
+            return Ok(());
         }
-        let guesses = GuessChoice::read(reader)?;
-        require!(screen.is_none() || guesses.is_none(), "--screen does not go with --guesses");
-        let fair = FairChoice::read(reader)?;
-        require!(screen.is_none() || fair.is_none(), "--screen does not go with --fair");
-        let calibrate = calibration_folds(reader)?;
-        if fallback {
-            let judged = folds.is_some() || held_out.spec.is_some() && (lambda.fixed.is_none() || held_out.asked);
-            require!(judged, "--fallback judges every node on held-out rows: give --validation 0.2");
-            require!(privacy.is_none(), "--fallback does not go with --dp-epsilon: errors on rows tell about them");
-            require!(guesses.is_none(), "--fallback does not go with --guesses: local models know no guesses");
-            require!(
-                calibrate.is_none(),
-                "--fallback does not go with --calibrate: its models are chosen on the rows held out"
-            );
-        }
-        Ok(FitRequest {
-            graph,
-            fallback,
-            screen,
-            structure: StructureChoice::read(reader, coupling)?,
-            form: read_form(reader, coupling)?,
-            held_out,
-            folds,
-            privacy,
-            calibrate,
-            guesses,
-            fair,
-            solve: solver::read(reader)?,
-            time_limit: reader.number_from("time-limit", 0.0)?,
-            naming: Naming::read(settings, reader),
-            output: Output::read(reader)?,
-            model,
-            lambda,
-            coupling,
-            parts,
-            hub,
-            rounds,
-            resume,
-        })
+        let chosen = self.lambda.fixed.is_none() || self.held_out.asked;
+        let judged = self.folds.is_some() || self.held_out.spec.is_some() && chosen;
+        require!(judged, "--fallback judges every node on held-out rows: give --validation 0.2");
+        require!(self.privacy.is_none(), "--fallback does not go with --dp-epsilon: errors on rows tell about them");
+        require!(self.guesses.is_none(), "--fallback does not go with --guesses: local models know no guesses");
+        require!(
+            self.calibrate.is_none(),
+            "--fallback does not go with --calibrate: its models are chosen on the rows held out"
+        );
+        Ok(())
     }
 
     pub(super) fn input_spec(&self, reader: &Reader, mut per_node: Vec<String>) -> Result<InputSpec> {
         per_node.extend(self.model.loss_column.clone());
         let spec = input_spec(reader, target_kind(self.model.family), self.model.intercept(), per_node)?;
         Ok(InputSpec { protected: self.fair.as_ref().map(|fair| fair.column.clone()), ..spec })
+    }
+}
+
+fn why_hold_out(job: Job, coupling: CouplingChoice, lambda: &LambdaChoice) -> Why {
+    match (job, coupling) {
+        (Job::Fit, CouplingChoice::Learnt) => Why::Learnt,
+        (Job::Fit, CouplingChoice::Given) if lambda.fixed.is_none() => Why::Choose,
+        // Harm is measured on rows that models have not seen.
+        (Job::Attack, _) => Why::Choose,
+        _ => Why::Asked,
     }
 }

@@ -4,7 +4,6 @@ use fedweave::Dataset;
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
 use fedweave::problem::Problem;
-use fedweave::scaling::Scaling;
 use fedweave::solve::noisy_descent;
 use fedweave::trust::privacy::accountant::noise;
 use fedweave::trust::privacy::rounds::{ClippedGradients, GradientNoise, usual_clip};
@@ -12,7 +11,7 @@ use fedweave::trust::privacy::statistics::Ranges;
 use fedweave_io::{Input, Noise};
 
 use super::super::FitResult;
-use super::{Protection, boxed_rows, budget, chosen, found, ranges, released, scaling, target_of};
+use super::{Protection, boxed_rows, budget, chosen, found, ranges, released, target_of};
 use crate::error::{Result, require};
 use crate::request::FitRequest;
 use crate::request::privacy::{PrivacyChoice, PrivacyMethod};
@@ -92,8 +91,8 @@ impl Descent {
 
     /// Between the features of the input and those of the box.
     #[cfg(feature = "federation")]
-    pub fn scaling(&self) -> Scaling {
-        scaling(&self.ranges, self.intercept)
+    pub fn scaling(&self) -> fedweave::scaling::Scaling {
+        super::scaling(&self.ranges, self.intercept)
     }
 
     /// The same in the file of a part, whose rows are those of the box.
