@@ -8,13 +8,14 @@ mod graphml;
 mod matching;
 mod tabular;
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use fedweave::Graph;
 
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
-use crate::table::Interner;
+use crate::table::{Interner, open_text};
 
 pub use matching::Matching;
 
@@ -161,6 +162,21 @@ impl Builder {
             edges: Vec::new(),
             notes: Vec::new(),
             header: None,
+        }
+    }
+
+    /// A file of which every line is handed to `read` with its number, counted from 1; without an edge it is refused.
+    fn by_lines(path: &Path, read: fn(&mut Self, u64, &str) -> Result<(), IoError>) -> Result<Self, IoError> {
+        let mut list = Builder::new(path, At::Line);
+        for (i, text) in open_text(path)?.split(b'\n').enumerate() {
+            let line = i as u64 + 1;
+            let text = text.map_err(Place::line(path, line).io())?;
+            let text = String::from_utf8(text).map_err(|_| Place::line(path, line).fault(Fault::NotUtf8))?;
+            read(&mut list, line, text.trim_start_matches('\u{feff}'))?;
+        }
+        match list.edges.is_empty() {
+            true => Err(Place::file(path).fault(Fault::NoEdges)),
+            false => Ok(list),
         }
     }
 

@@ -1,24 +1,13 @@
 //! Edge lists as networkx writes them: `a b`, `a b 2.5` or `a b {'weight': 2.5}`, separated by blanks; `#` starts a comment.
 
-use std::io::BufRead;
 use std::path::Path;
 
 use super::{Builder, EdgeList};
-use crate::error::{At, IoError, Place};
+use crate::error::IoError;
 use crate::fault::Fault;
-use crate::table::open_text;
 
 pub(super) fn read(path: &Path) -> Result<EdgeList, IoError> {
-    let mut list = Builder::new(path, At::Line);
-    for (i, text) in open_text(path)?.split(b'\n').enumerate() {
-        let line = i as u64 + 1;
-        let text = text.map_err(Place::line(path, line).io())?;
-        let text = String::from_utf8(text).map_err(|_| Place::line(path, line).fault(Fault::NotUtf8))?;
-        read_line(&mut list, line, text.trim_start_matches('\u{feff}'))?;
-    }
-    if list.edges.is_empty() {
-        return Err(Place::file(path).fault(Fault::NoEdges));
-    }
+    let mut list = Builder::by_lines(path, read_line)?;
     list.notes.push("read as a list of edges separated by blanks (networkx)".into());
     Ok(list.finish())
 }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Neighbours may lie. The round is chosen by those who hold more than half of the weight of all that answer; who is too far
-//! ahead of them, or late too often, is left out, and a new part starts from the median of the models, by weight.
+//! ahead of them, or late too often, is left out, unless those are most of them: then rounds are fast, and proposals go farther
+//! ahead. A new part starts from the median of the models, by weight.
 
 use fedweave::Matrix;
 
@@ -25,7 +26,7 @@ use crate::wire::{Frame, Header, Kind};
 /// Rounds that the first proposal is ahead; doubled when it comes too late.
 const MARGIN: u64 = 16;
 const MARGIN_MAX: u64 = 1 << 20;
-/// Who is too late for so many proposals is left out.
+/// Who is too late for so many proposals is left out, where most others are not.
 const LATE_MAX: u32 = 4;
 
 /// What a joiner has heard.
@@ -94,19 +95,23 @@ impl Part {
             joining.since = self.now;
         }
         // Silent neighbours are waited for only by those who wait for the dead; other joiners never: they wait as well.
-        let patient = self.plan.patience.policy == DeadPolicy::Wait
-            || self.now.saturating_sub(joining.since) < self.plan.patience.dead_after_ms;
+        let waited = self.now.saturating_sub(joining.since) >= self.plan.patience.dead_after_ms;
+        let patient = self.plan.patience.policy == DeadPolicy::Wait || !waited;
         let is_there = |k: usize| self.peers[k].up && self.peers[k].finished.is_none();
         let joins = |k: usize| self.peers[k].joins && !self.is(Mutant::WaitsForJoiners);
-        (0..self.peers.len()).filter(|&k| !is_there(k)).for_each(|k| joining.offers[k] = None);
+        // Who joins itself no longer is where it said it was.
+        (0..self.peers.len()).filter(|&k| !is_there(k) || joins(k)).for_each(|k| joining.offers[k] = None);
         let waits_for = |k: usize| is_there(k) && !joins(k) && patient;
         let heard_all = (0..self.peers.len()).all(|k| !waits_for(k) || joining.offers[k].is_some());
         if joining.target == 0 && heard_all {
             self.propose(&mut joining);
         }
-        // It may be too late: all neighbours have finished, or will have before the round that is proposed.
-        let all_finished = self.peers.iter().all(|p| p.finished.is_some());
-        if all_finished || joining.target > self.plan.stop.rounds_max {
+        // It may be too late: neighbours have finished, or will have before the round that is proposed, and the others are silent or
+        // joiners, who wait for each other.
+        let finished = |k: usize| self.peers[k].finished.is_some();
+        let is_gone = |k: usize| finished(k) || (!patient && joining.offers[k].is_none()) || (waited && joins(k));
+        let nobody_is_left = (0..self.peers.len()).any(finished) && (0..self.peers.len()).all(is_gone);
+        if nobody_is_left || joining.target > self.plan.stop.rounds_max {
             return self.stay_behind(effects);
         }
         if !patient && joining.target > 0 {
@@ -128,6 +133,7 @@ impl Part {
             }
         }
         self.joining = Some(joining);
+        self.enter_if_agreed(effects);
     }
 
     /// Nobody is left to join. A part that was away stops as it is; one that was not goes on alone: nobody's word ends it.
@@ -148,15 +154,26 @@ impl Part {
     fn propose(&self, joining: &mut Joining) {
         let Some(sure) = self.majority(joining) else { return };
         let near =
-            |k: usize, round: u64| round <= sure.saturating_add(2 * joining.margin) && joining.late[k] < LATE_MAX;
+            |k: usize, round: u64| round <= sure.saturating_add(2 * joining.margin) && !self.is_left_out(joining, k);
         let offers = joining.offers.iter().enumerate().filter_map(|(k, offer)| Some((k, (*offer)?)));
         let newest = match self.is(Mutant::BelievesTheFarthest) {
             true => joining.offers.iter().flatten().copied().max().unwrap_or(sure),
             false => offers.filter(|(k, round)| near(*k, *round)).map(|(_, round)| round).max().unwrap_or(sure),
         };
-        joining.target = (newest.max(sure) + joining.margin).next_multiple_of(self.epoch());
+        // Nor does it go back itself: rows of a round are sent once.
+        joining.target = (newest.max(sure).max(self.done) + joining.margin).next_multiple_of(self.epoch());
         joining.welcomed.fill(false);
         joining.since = self.now;
+    }
+
+    /// A neighbour that was late too often, while those who hold at least half of the weight of all that answered were not.
+    fn is_left_out(&self, joining: &Joining, k: usize) -> bool {
+        let weigh = |of: &dyn Fn(usize) -> bool| {
+            (0..self.peers.len()).filter(|&k| joining.offers[k].is_some() && of(k)).map(|k| self.peers[k].weight).sum()
+        };
+        let is_late = |k: usize| joining.late[k] >= LATE_MAX;
+        let (late, all): (f64, f64) = (weigh(&is_late), weigh(&|_| true));
+        is_late(k) && late <= all / 2.0
     }
 
     /// The largest round that neighbours have reached who hold more than half of the weight of all that answered.
@@ -180,13 +197,16 @@ impl Part {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
         self.peers[k].joins = false;
-        if self.joining.is_none() && self.state == State::Waiting && round > self.done + 2 {
+        // In a round of ours it may be late news, unless for long nothing else has come: rows will not either.
+        let is_sure = round > self.done + 2 || (round >= self.done && self.is_silent(k));
+        if self.joining.is_none() && self.state == State::Waiting && is_sure {
             self.goes_on_without_us(k, round, effects);
         }
         let Some(mut joining) = self.joining.take() else { return };
         joining.offers[k] = Some(round);
         joining.models[k] = frame.numbers().collect();
-        if joining.target > 0 && round + 1 >= joining.target && !joining.welcomed[k] && joining.late[k] < LATE_MAX {
+        let is_late = joining.target > 0 && round + 1 >= joining.target && !joining.welcomed[k];
+        if is_late && !self.is_left_out(&joining, k) {
             joining.late[k] += 1;
             joining.margin = (2 * joining.margin).min(MARGIN_MAX);
             self.propose(&mut joining);

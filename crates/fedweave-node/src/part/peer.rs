@@ -136,6 +136,11 @@ impl Peer {
         self.from <= round && self.until.is_none_or(|last| round <= last)
     }
 
+    /// True if it joins in a later round.
+    pub fn is_expected(&self, round: u64) -> bool {
+        self.from > round && self.until.is_none()
+    }
+
     /// The rows of a round, if that is one of the two that are kept.
     pub fn inbox(&self, round: u64) -> &Inbox {
         &self.inbox[(round % 2) as usize]

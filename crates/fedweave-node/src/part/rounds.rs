@@ -118,6 +118,8 @@ impl Part {
         if let Some(tolerance) = stop.tolerance {
             let epoch = self.epoch();
             self.epoch_max = match round % epoch {
+                // Who was promised to be counted is waited for.
+                0 if self.peers.iter().any(|p| p.is_expected(round)) => f64::INFINITY,
                 0 => self.kernel.residual(),
                 _ => self.epoch_max.max(heard),
             };

@@ -99,13 +99,7 @@ impl<P: Borrow<Problem> + Send + Sync> Round for GradientRound<P> {
         if self.is_first {
             return f64::INFINITY;
         }
-        let (loss, mut local) = (self.problem.borrow().loss(), vec![0.0; self.w.cols()]);
-        let mut largest = 0.0f64;
-        for (k, &i) in self.own.iter().enumerate() {
-            loss.gradient(i as usize, self.next.row(k), &mut local);
-            largest = largest.max(norm2(self.gradient.row(k)) / (1.0 + norm2(&local)));
-        }
-        or_infinite(largest)
+        relative_gradient(self.problem.borrow(), &self.own, &self.next, &self.gradient)
     }
 
     fn models(&self) -> &Matrix {
@@ -115,6 +109,17 @@ impl<P: Borrow<Problem> + Send + Sync> Round for GradientRound<P> {
     fn flows(&self) -> Matrix {
         flows(self.problem.borrow(), &self.w)
     }
+}
+
+/// The largest row of `gradient` among the `own` nodes, relative to the gradients of their losses at `before`.
+pub(super) fn relative_gradient(problem: &Problem, own: &[u32], before: &Matrix, gradient: &Matrix) -> f64 {
+    let mut local = vec![0.0; problem.dim()];
+    let mut largest = 0.0f64;
+    for (k, &i) in own.iter().enumerate() {
+        problem.loss().gradient(i as usize, before.row(k), &mut local);
+        largest = largest.max(norm2(gradient.row(k)) / (1.0 + norm2(&local)));
+    }
+    or_infinite(largest)
 }
 
 /// `out <- out + sum_j grad (lambda A_ij phi)(w_i - w_j)` with the model of the neighbour at each place of the node's ends

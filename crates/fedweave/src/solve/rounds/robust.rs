@@ -10,12 +10,12 @@
 
 use std::borrow::Borrow;
 
-use super::descent::{check_step, exchange_models, safe_step};
+use super::descent::{check_step, exchange_models, relative_gradient, safe_step};
 use super::method::Method;
-use super::round::{Round, all, exchange_rows, or_infinite};
+use super::round::{Round, all, exchange_rows};
 use crate::accounting::{Traffic, work};
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, norm2};
+use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::trust::defence::{Rule, RuleWork};
 
@@ -165,13 +165,7 @@ impl<P: Borrow<Problem> + Send + Sync> Round for RobustRound<P> {
         if self.is_first {
             return f64::INFINITY;
         }
-        let (loss, mut local) = (self.problem.borrow().loss(), vec![0.0; self.w.cols()]);
-        let mut largest = 0.0f64;
-        for (k, &i) in self.own.iter().enumerate() {
-            loss.gradient(i as usize, self.next.row(k), &mut local);
-            largest = largest.max(norm2(self.gradient.row(k)) / (1.0 + norm2(&local)));
-        }
-        or_infinite(largest)
+        relative_gradient(self.problem.borrow(), &self.own, &self.next, &self.gradient)
     }
 
     fn models(&self) -> &Matrix {
