@@ -18,7 +18,7 @@ from .errors import LabelError
 
 
 class TunedRegressor(RegressorMixin, Tuned):
-    """The predictor that suits the rows: linear couplings, boosted trees and mixtures of both race on folds.
+    """The predictor that suits the rows: linear couplings, boosted trees, a forest and mixtures of them race on folds.
 
     The same as `fedweave fit --tune`: rows are held out in turn, every candidate predicts them, and the winners, with the shares that
     predict best, are fitted to all rows.

@@ -11,7 +11,7 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// `FIT`, `LOGISTIC`, `ASK`, `ATTACK`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
+/// `FIT`, `RACE`, `LOGISTIC`, `ASK`, `ATTACK`, `COMPARE` at the start of a command stand for a good one, made bad by what follows.
 fn case(name: &'static str, command: &'static str, says: &'static [&'static str]) -> Case {
     Case { name, files: Vec::new(), prepare: |_| {}, command, says }
 }
@@ -41,6 +41,7 @@ impl Case {
     fn full_command(&self) -> String {
         let shorthands = [
             ("FIT", "fit nodes.csv --edges edges.csv --target y --lambda 1"),
+            ("RACE", "fit nodes.csv --edges edges.csv --target y"),
             ("LOGISTIC", "fit labels.csv --edges edges.csv --target y --loss logistic --lambda 1"),
             ("ASK", "ask nodes.csv --target y"),
             ("ATTACK", "attack nodes.csv --edges edges.csv --target y --lambda 1 --kind"),
@@ -520,6 +521,17 @@ fn numbers_out_of_range() {
             "fit nodes.csv --edges edges.csv --target y --tune --lasso 0.1",
             &["--lasso", "--tune"],
         ),
+        case(
+            "a recipe with a part twice",
+            "RACE --recipe local:1,learnt:1,local:0.5",
+            &["--recipe", "`local`", "twice"],
+        ),
+        case("a recipe of nothing", "RACE --recipe local:0", &["--recipe local:0", "NAME:SHARE"]),
+        case("a recipe of strangers", "RACE --recipe locale:1", &["--recipe locale", "no such candidate"]),
+        case("folds of single rows", "RACE --tune", &["single row", "--split nodes"])
+            .nodes("node,x1,y\na,1,0\nb,2,1\nc,2,2\n"),
+        case("folds of a single group", "RACE --tune --split-by x2", &["same `x2`", "--split-by"])
+            .nodes("node,x1,x2,y\na,1,0,0\na,2,0,1\nb,2,0,1\nc,2,0,2\n"),
         case(
             "lasso and a learnt coupling",
             "fit nodes.csv --edges edges.csv --target y --coupling learnt --lasso 0.1",

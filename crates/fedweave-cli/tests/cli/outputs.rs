@@ -718,6 +718,24 @@ fn compare_judges_what_a_race_finds() {
 }
 
 #[test]
+fn a_printed_recipe_predicts_the_same_to_the_last_bit() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed("generate data --nodes 20 --dim 3 --rows 10 --noise 0.5 --p-in 0.5 --p-out 0.01");
+    let fit = "fit data/nodes.csv --edges data/edges.csv --target y";
+    let printed = sandbox.succeed(&format!("{fit} --tune --out raced"));
+    let recipe = printed.split("--recipe '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    // The sandbox divides commands at spaces.
+    sandbox.write(
+        "same.toml",
+        format!("recipe = [{}]", recipe.split(',').map(|part| format!("{part:?}")).collect::<Vec<_>>().join(", ")),
+    );
+    let again = sandbox.succeed(&format!("{fit} --config same.toml --out again"));
+    assert!(again.matches("--recipe").count() <= 1, "{again}");
+    let predict = |run: &str| sandbox.succeed(&format!("predict {run} data/nodes.csv --interval 0.9"));
+    assert_eq!(predict("raced"), predict("again"), "{recipe}");
+}
+
+#[test]
 fn compare_says_which_split_it_used() {
     let sandbox = Sandbox::new();
     let date =

@@ -4,7 +4,7 @@ use fedweave::folds::{FoldRule, FoldSpec, Folds};
 use fedweave_io::Input;
 
 use super::settings::Reader;
-use crate::error::{Result, require};
+use crate::error::{Error, Result, require};
 
 /// How rows are held out in turn, and how to say so.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +39,25 @@ impl FoldChoice {
     pub fn deal(&self, input: &Input) -> Result<Vec<Folds>> {
         let deal = |k: usize| {
             let spec = FoldSpec { seed: self.spec.seed.wrapping_add(k as u64), ..self.spec };
-            Ok(Folds::new(&input.data, input.groups.as_deref(), spec)?)
+            Folds::new(&input.data, input.groups.as_deref(), spec).map_err(|error| self.too_few(error))
         };
         (0..self.repeats).map(deal).collect()
+    }
+
+    /// Why nothing can be held out, and what to do about it.
+    fn too_few(&self, error: fedweave::Error) -> Error {
+        if !matches!(error, fedweave::Error::Size { found: 1, .. }) {
+            return error.into();
+        }
+        let why = match self.spec.rule {
+            FoldRule::Random => "every node has a single row; --split nodes holds out whole nodes".to_owned(),
+            FoldRule::Forward => "every node has a single row, and nothing comes after it".into(),
+            FoldRule::Nodes => "there is a single node; leave out --split nodes".into(),
+            FoldRule::Groups => {
+                format!("all rows have the same `{}`; leave out --split-by", self.by.as_deref().unwrap_or("group"))
+            }
+        };
+        Error::Request(format!("no rows can be held out in turn: {why}"))
     }
 
     /// Which rows were held out: always said, because gains depend on it.

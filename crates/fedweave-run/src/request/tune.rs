@@ -79,7 +79,7 @@ impl TuneRequest {
         require!(!unfit, "--tune does not know the loss {}: leave out --tune", model.family);
         Ok(TuneRequest {
             folds: FoldChoice::read(reader, FOLDS)?,
-            recipe: reader.texts("recipe").map(|words| words.iter().map(|word| part(word)).collect()).transpose()?,
+            recipe: reader.texts("recipe").map(|words| recipe(&words)).transpose()?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
@@ -88,7 +88,17 @@ impl TuneRequest {
     }
 }
 
-/// `NAME=SHARE`, or a name alone.
+/// Predictors and their shares, each named once.
+fn recipe(words: &[String]) -> Result<Vec<(String, f64)>> {
+    let parts = words.iter().map(|word| part(word)).collect::<Result<Vec<_>>>()?;
+    for (k, (name, _)) in parts.iter().enumerate() {
+        let twice = parts[..k].iter().any(|(other, _)| other == name);
+        require!(!twice, "--recipe: `{name}` is named twice; give it one share, the sum of both");
+    }
+    Ok(parts)
+}
+
+/// `NAME:SHARE`, or a name alone.
 fn part(word: &str) -> Result<(String, f64)> {
     let (name, share) = word.rsplit_once(':').unwrap_or((word, "1"));
     let share = share.parse().ok().filter(|share: &f64| *share > 0.0 && share.is_finite());

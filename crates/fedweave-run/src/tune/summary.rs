@@ -113,6 +113,7 @@ impl TuneResult {
         match words.is_empty() {
             // Of rows in memory: an argument.
             true => format!("recipe='{}'", self.recipe()),
+            false if self.request.recipe.is_some() => words,
             false => format!("{words} --recipe '{}'", self.recipe()),
         }
     }

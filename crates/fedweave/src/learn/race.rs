@@ -6,6 +6,7 @@
 //! | `learnt` | linear models whose coupling is learnt from the rows |
 //! | `squared ...`, `norm2 ...` | linear models with one strength of the coupling; the best of many, by successive halving |
 //! | `trunk` | boosted trees on the rows of all nodes, with the node as a category and its attributes as features |
+//! | `forest` | the mean of trees grown on rows drawn with replacement, which see the same as `trunk`; squared loss |
 //! | `common` | the same without the node: what all have in common |
 //! | `common+leaves`, `common+features` | coupled linear models of the nodes on the score of the common trees |
 //! | `leaves+trunk`, `leaves+common` | trees for what coupled linear models leave |

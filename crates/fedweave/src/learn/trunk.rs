@@ -29,6 +29,7 @@ mod bins;
 mod boost;
 mod cross_fit;
 pub mod fixed;
+mod forest;
 mod growth;
 mod histogram;
 mod loss;
@@ -45,6 +46,7 @@ use crate::error::{Error, Result};
 
 pub use bins::Bins;
 pub use cross_fit::{CrossFit, GoOn, Tried, cross_fit, cross_fit_while};
+pub use forest::cross_fit_forest;
 pub use growth::{Growth, Order};
 pub use histogram::{Cell, Histograms, Sums};
 pub use loss::TrunkLoss;

@@ -12,7 +12,9 @@ use super::rows::{Rows, Watcher};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::learn::trunk::{CrossFit, GoOn, Trunk, TrunkLoss, TrunkOptions, TrunkRows, cross_fit_while};
+use crate::learn::trunk::{
+    CrossFit, GoOn, Trunk, TrunkLoss, TrunkOptions, TrunkRows, cross_fit_forest, cross_fit_while,
+};
 use crate::matrix::Matrix;
 
 /// A trunk on all rows, and the scores of every row by a trunk that had not seen it (NaN where no fold holds it out).
@@ -111,9 +113,31 @@ fn grow(rows: &Rows, folds: &Folds, target: &Target, sees: Sees, growing: &Growi
     Ok(Grown { trunk, scores, by_fold, chosen })
 }
 
-/// Grows a trunk for the labels of the rows; `None` if trunks do not know the loss.
+/// The loss that trees can be grown for; `None` if they do not know it, or if there is nothing to divide.
+fn grown_for(rows: &Rows) -> Option<TrunkLoss> {
+    TrunkLoss::of(rows.family).filter(|_| described_columns(rows) > 0)
+}
+
+/// Grows a trunk for the labels of the rows; `None` if trunks do not know the loss, or have nothing to divide.
 pub fn grow_trunk(rows: &Rows, folds: &Folds, sees: Sees, growing: &Growing) -> Option<Result<Grown>> {
-    Some(grow(rows, folds, &Target::labels(rows, TrunkLoss::of(rows.family)?), sees, growing))
+    Some(grow(rows, folds, &Target::labels(rows, grown_for(rows)?), sees, growing))
+}
+
+/// Grows a forest for the labels of the rows, which sees the nodes; `None` where means of labels are not what is predicted.
+pub fn grow_forest(rows: &Rows, folds: &Folds, growing: &Growing) -> Option<Result<Grown>> {
+    let target = Target::labels(rows, grown_for(rows).filter(|loss| *loss == TrunkLoss::Squared)?);
+    let (x, node) = (described_rows(rows), node_of_rows(rows.data));
+    let all = TrunkRows { x: x.view(), category: Some(&node), y: &target.y, weight: &target.weight };
+    let seed = growing.seed;
+    let candidates: Vec<TrunkOptions> =
+        TrunkOptions::forests().into_iter().map(|options| TrunkOptions { seed, ..options }).collect();
+    let grown = || -> Result<Grown> {
+        let CrossFit { options, scores, by_fold, .. } = cross_fit_forest(&all, folds, &candidates, growing.go_on)?;
+        let trunk = Trunk::forest(&all, &options)?;
+        let chosen = format!("mean of {} trees with at least {} rows a leaf", options.rounds, options.rows_min);
+        Ok(Grown { trunk, scores, by_fold, chosen })
+    };
+    Some(grown())
 }
 
 /// What a trunk predicts for rows.
@@ -131,9 +155,14 @@ fn node_of_rows(data: &Dataset) -> Vec<u32> {
     (0..data.nodes()).flat_map(|i| data.rows(i).map(move |_| i as u32)).collect()
 }
 
+/// How many features of rows and attributes of nodes there are.
+fn described_columns(rows: &Rows) -> usize {
+    rows.data.dim() - usize::from(rows.intercept) + rows.attributes.map_or(0, Matrix::cols)
+}
+
 /// The rows as a trunk sees them.
 fn described_rows(rows: &Rows) -> Matrix {
-    let width = rows.data.dim() - usize::from(rows.intercept) + rows.attributes.map_or(0, Matrix::cols);
+    let width = described_columns(rows);
     let of = |(row, node): (usize, u32)| {
         described(rows.data.x(row), rows.intercept, rows.attributes.map(|a| a.row(node as usize)))
     };
@@ -181,7 +210,7 @@ pub fn leaves_trunk(
     sees: Sees,
     growing: &Growing,
 ) -> Result<Option<Entry>> {
-    let loss = match TrunkLoss::of(rows.family) {
+    let loss = match grown_for(rows) {
         Some(loss @ (TrunkLoss::Squared | TrunkLoss::Poisson)) => loss,
         _ => return Ok(None),
     };

@@ -3,7 +3,7 @@
 use super::cost::Cost;
 use super::entry::Entry;
 use super::halving::best_given;
-use super::layered::{Growing, Grown, Sees, grow_trunk, leaves_trunk, trunk_entry, trunk_leaves};
+use super::layered::{Growing, Grown, Sees, grow_forest, grow_trunk, leaves_trunk, trunk_entry, trunk_leaves};
 use super::linear::{Given, Linear, LinearFit};
 use super::member::{LeafInput, Leaves, Member};
 use super::rows::Rows;
@@ -15,7 +15,7 @@ use crate::learn::trunk::TrunkLoss;
 use crate::matrix::Matrix;
 
 /// Candidates in the order in which they run: what is most likely to win first, in case the race is stopped.
-const STAGES: [&str; 12] = [
+const STAGES: [&str; 13] = [
     "learnt",
     "node-effects",
     "mixed",
@@ -25,6 +25,7 @@ const STAGES: [&str; 12] = [
     "common+features",
     "leaves+trunk",
     "leaves+common",
+    "forest",
     "local",
     "pooled",
     "given",
@@ -82,6 +83,7 @@ impl Runner<'_> {
         let possible = match stage {
             "trunk" | "common" | "common+leaves" => grows,
             "leaves+trunk" | "leaves+common" => intercept && matches!(cost, Cost::Squared | Cost::Deviance),
+            "forest" => TrunkLoss::of(family) == Some(TrunkLoss::Squared),
             "given" => self.rows.graph.edges() > 0,
             "local" | "pooled" => true,
             _ => grows && intercept,
@@ -131,6 +133,10 @@ impl Runner<'_> {
         Ok(match (stage, &self.common, &self.below) {
             ("trunk", ..) => {
                 let grown = grow_trunk(rows, folds, Sees::Node, growing).transpose()?;
+                grown.map(|grown| trunk_entry(rows, folds, stage, &grown))
+            }
+            ("forest", ..) => {
+                let grown = grow_forest(rows, folds, growing).transpose()?;
                 grown.map(|grown| trunk_entry(rows, folds, stage, &grown))
             }
             ("common", ..) => {

@@ -8,6 +8,8 @@ use crate::learn::mixture::{Mixture, believed, mixed};
 
 /// Predictors with a smaller share are dropped.
 const SHARE_MIN: f64 = 0.05;
+/// Shares are whole multiples of one over this: a recipe can be written down, and read back to the same predictor.
+const PARTS: f64 = 1e4;
 /// Candidates that are taken for their simplicity where nothing is clearly better.
 const PLAIN: [&str; 5] = ["learnt", "node-effects", "mixed", "local", "pooled"];
 
@@ -30,7 +32,7 @@ pub fn finish(
     let weight = rows.node_weights(&best.out_of_fold);
     let shares = match recipe {
         Some(recipe) => given_shares(&entries, recipe),
-        None => with_plain(rows, &entries, best_shares(rows, &entries, &weight), &weight),
+        None => in_parts(&with_plain(rows, &entries, best_shares(rows, &entries, &weight), &weight)),
     };
     entries.iter_mut().zip(&shares).for_each(|(entry, share)| entry.member.share = *share);
     let out_of_fold = together(rows, &entries, &shares);
@@ -44,11 +46,22 @@ fn absent(entries: &[Entry], recipe: &[(String, f64)]) -> Option<String> {
     recipe.iter().map(|(name, _)| name).find(|name| !ran(name)).cloned()
 }
 
-/// Shares that somebody named.
+/// Shares that somebody named, as they are if they add up to 1.
 fn given_shares(entries: &[Entry], recipe: &[(String, f64)]) -> Vec<f64> {
     let total: f64 = recipe.iter().map(|(_, share)| share).sum();
+    let total = if (total - 1.0).abs() < 1e-9 { 1.0 } else { total };
     let share = |entry: &Entry| recipe.iter().find(|(name, _)| *name == entry.member.name).map_or(0.0, |part| part.1);
     entries.iter().map(|entry| share(entry) / total).collect()
+}
+
+/// The nearest shares in whole parts that add up to 1: those that lose most by rounding down get the parts that are left.
+fn in_parts(shares: &[f64]) -> Vec<f64> {
+    let mut parts: Vec<f64> = shares.iter().map(|share| (share * PARTS).floor()).collect();
+    let mut order: Vec<usize> = (0..shares.len()).filter(|k| shares[*k] > 0.0).collect();
+    order.sort_by(|a, b| (shares[*b] * PARTS - parts[*b]).total_cmp(&(shares[*a] * PARTS - parts[*a])));
+    let left = (PARTS - parts.iter().sum::<f64>()).max(0.0) as usize;
+    order.into_iter().take(left).for_each(|k| parts[k] += 1.0);
+    parts.iter().map(|part| part / PARTS).collect()
 }
 
 /// The best shares without small ones.
@@ -109,4 +122,22 @@ fn alike((a, b): (&f64, &f64)) -> bool {
 fn together(rows: &Rows, entries: &[Entry], shares: &[f64]) -> Vec<f64> {
     let predictions: Vec<&[f64]> = entries.iter().map(|entry| entry.out_of_fold.as_slice()).collect();
     mixed(&predictions, shares, rows.data.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_in_parts_add_up_and_can_be_written_down() {
+        for shares in [vec![1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0], vec![0.123_456_7, 0.876_543_3], vec![1.0]] {
+            let parts = in_parts(&shares);
+            let whole: u64 = parts.iter().map(|share| (share * PARTS).round() as u64).sum();
+            assert_eq!(whole, PARTS as u64, "{parts:?}");
+            for (share, part) in shares.iter().zip(&parts) {
+                assert!((share - part).abs() < 1.0 / PARTS && (*share > 0.0 || *part == 0.0), "{parts:?}");
+                assert_eq!(format!("{part:.4}").parse(), Ok(*part));
+            }
+        }
+    }
 }

@@ -81,7 +81,7 @@ fn what_all_nodes_have_in_common_is_left_to_trees() {
     let step = |x: f64| if x > 0.2 { 2.0 } else { -1.0 };
     let made = made(25, 30, 2, |i, x, _, e| 0.1 * i as f64 + step(x[0]) * step(x[1]) + 0.3 * e);
     let race = made.race(Family::Squared, None, false);
-    assert!(share_of(&race, "trunk") + share_of(&race, "common") > 0.8);
+    assert!(share_of(&race, "trunk") + share_of(&race, "common") + share_of(&race, "forest") > 0.8);
     // Noise 0.09; linear models leave about 2.
     assert!(race.errors.mean().unwrap() < 0.35 && race.entry("learnt").unwrap().error() > 1.0);
 }
@@ -99,14 +99,46 @@ fn what_nodes_share_at_a_time_is_left_to_shocks() {
 fn a_recipe_gives_the_same_predictor_as_the_race() {
     let made = made(20, 10, 4, |i, x, _, e| (i as f64).cos() + x[0] * x[1] + 0.4 * e);
     let first = made.race(Family::Squared, None, false);
-    let recipe: Vec<_> = first.winners().map(|e| (e.member.name.clone(), e.member.share)).collect();
+    // As it is printed.
+    let written = |e: &Entry| (e.member.name.clone(), format!("{:.4}", e.member.share).parse().unwrap());
+    let recipe: Vec<_> = first.winners().map(written).collect();
     let again = made.race(Family::Squared, Some(recipe), false);
-    let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
-    assert!(first.out_of_fold.iter().zip(&again.out_of_fold).all(close));
+    assert_eq!(first.out_of_fold, again.out_of_fold);
     for entry in first.winners() {
         let member = &again.entry(&entry.member.name).unwrap().member;
         assert_eq!((&member.trunk, &member.leaves), (&entry.member.trunk, &entry.member.leaves));
     }
+}
+
+#[test]
+fn a_forest_takes_part_where_means_of_labels_are_predicted() {
+    let made = made(12, 20, 11, |i, x, _, e| f64::from(i as u32 % 3) * f64::from(x[0] > 0.0) + 0.2 * e);
+    let race = made.race(Family::Squared, None, false);
+    let (forest, pooled) = (race.entry("forest").unwrap(), race.entry("pooled").unwrap());
+    assert!(forest.error() < pooled.error() && forest.by_fold.len() == 5, "{} {}", forest.error(), pooled.error());
+    let recipe = Some(vec![("forest".to_owned(), 1.0)]);
+    let again = made.race(Family::Squared, recipe, false);
+    assert_eq!((again.entries.len(), &again.out_of_fold), (1, &forest.out_of_fold));
+    let class = Made { data: with_labels(&made.data, |y| f64::from(y > 0.5)), ..made };
+    assert!(class.race(Family::Logistic, None, false).entry("forest").is_none());
+}
+
+/// Only who they are and a constant: there is nothing for trees to divide.
+#[test]
+fn rows_without_features_race_without_trees() {
+    let some = made(8, 6, 12, |i, _, _, e| i as f64 + 0.1 * e);
+    let x = Matrix::from_rows(1, vec![1.0; some.data.len()]);
+    let offsets = (0..=8).map(|i| i * 6).collect();
+    let data = Dataset::new(offsets, x, some.data.y().to_vec(), vec![1.0; some.data.len()]).unwrap();
+    let race = Made { data, ..some }.race(Family::Squared, None, false);
+    assert!(race.entry("trunk").is_none() && race.entry("forest").is_none() && race.failed.is_empty());
+    assert!(race.entry("learnt").unwrap().error() < 0.02, "{:?}", race.entry("learnt").unwrap().error());
+}
+
+fn with_labels(data: &Dataset, label: impl Fn(f64) -> f64) -> Dataset {
+    let offsets = std::iter::once(0).chain((0..data.nodes()).map(|i| data.rows(i).end)).collect();
+    let x = Matrix::from_rows(data.dim(), (0..data.len()).flat_map(|r| data.x(r).to_vec()).collect());
+    Dataset::new(offsets, x, data.y().iter().map(|y| label(*y)).collect(), vec![1.0; data.len()]).unwrap()
 }
 
 #[test]

@@ -69,20 +69,21 @@ pub fn cross_fit_while(
     while races.iter().any(Race::runs) {
         let running = races.par_iter_mut().filter(|race| race.runs());
         running.map(|race| race.advance(&binned[0], go_on)).collect::<Result<Vec<()>>>()?;
-        let leader = leader(&races);
-        let reached = races[leader].tried().error;
+        let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
+        let leader = leader(&tried);
+        let reached = tried[leader].error;
         for (k, race) in races.iter_mut().enumerate() {
             race.hopeless |= k != leader && race.cannot_reach(reached);
         }
     }
     let tried: Vec<Tried> = races.iter().map(Race::tried).collect();
-    let best = leader(&races);
+    let best = leader(&tried);
     let by_fold = races[best].trunks();
     let scores = scores(&by_fold, rows, folds);
     Ok(CrossFit { options: tried[best].options, scores, by_fold, tried })
 }
 
-fn check_folds(rows: &TrunkRows, folds: &Folds) -> Result<()> {
+pub(super) fn check_folds(rows: &TrunkRows, folds: &Folds) -> Result<()> {
     if folds.rows() != rows.x.rows() {
         return Err(Error::Size { what: "rows dealt out to folds", expected: rows.x.rows(), found: folds.rows() });
     }
@@ -110,9 +111,8 @@ fn boost<'a>(
 }
 
 /// The candidate with the smallest error so far, the first of equals.
-fn leader(races: &[Race]) -> usize {
-    let errors: Vec<f64> = races.iter().map(|race| race.tried().error).collect();
-    (1..errors.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best })
+pub(super) fn leader(tried: &[Tried]) -> usize {
+    (1..tried.len()).fold(0, |best, k| if tried[k].error < tried[best].error { k } else { best })
 }
 
 /// A candidate: its folds advance together.
@@ -186,7 +186,7 @@ impl<'a> Race<'a> {
 }
 
 /// The score of every row by the trunk that has not seen it.
-fn scores(by_fold: &[Trunk], rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
+pub(super) fn scores(by_fold: &[Trunk], rows: &TrunkRows, folds: &Folds) -> Vec<f64> {
     let category = |row: usize| rows.category.map(|category| category[row]);
     let score = |row: usize| match folds.of(row) {
         Some(fold) => by_fold[fold].score(rows.x.row(row), category(row)),

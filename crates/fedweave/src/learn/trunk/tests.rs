@@ -1,6 +1,7 @@
 //! Laws of the trunk as a whole.
 
 mod folds;
+mod forest;
 mod splits;
 
 use rand::RngExt;
