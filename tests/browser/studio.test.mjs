@@ -199,6 +199,8 @@ describe('studio', { skip: absent || false }, () => {
   it('attacks, and says how by hand', () => visit({}, async (page) => {
     await page.locator('#s-files').selectOption('small.csv');
     await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('small.csv'));
+    await page.waitForFunction(() => document.getElementById('s-epsilon').value === '' && document.getElementById('s-lambda').value === '');
+    await page.waitForSelector('#net');
     await page.locator('#s-lambda').fill('0.05');
     await page.locator('#s-lambda').press('Tab');
     await page.waitForFunction(() => document.getElementById('s-command').textContent.includes('--lambda 0.05'));
@@ -225,7 +227,7 @@ describe('studio', { skip: absent || false }, () => {
     await page.locator('#s-edges').selectOption('learn');
     await page.waitForSelector('#s-attacked', { state: 'hidden' });
     await page.locator('#s-go-attack:enabled').click();
-    await page.waitForFunction(() => document.getElementById('s-words').textContent.includes('--graph belongs to'));
+    await page.waitForFunction(() => document.getElementById('s-words').textContent.includes('attacks want edges that are given'));
   }));
 
   it('reads semicolons, decimal commas and names of any kind', () => visit({}, async (page) => {

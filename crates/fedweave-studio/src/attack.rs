@@ -1,9 +1,9 @@
 //! Attacks on the models of the choices: how much it takes to do harm, as `fedweave attack` finds it.
 
 use fedweave_io::load;
-use fedweave_run::Result;
 use fedweave_run::request::{AttackRequest, Settings};
 use fedweave_run::trust::attack::{AttackResult, COLUMNS, attack};
+use fedweave_run::{Error, Result};
 use serde_json::{Value as Json, json};
 
 use crate::job::Watcher;
@@ -29,6 +29,9 @@ pub struct Attacked {
 impl Attacked {
     /// Attacks.
     pub fn new(settings: &Settings, watcher: &Watcher) -> Result<Attacked> {
+        if settings.has("graph") {
+            return Err(Error::request("attacks want edges that are given: choose nearest neighbours, or a file"));
+        }
         let (request, spec) = AttackRequest::of_files(settings)?;
         let result = attack(request, load(&spec)?, watcher)?;
         watcher.refuse_if_cancelled()?;

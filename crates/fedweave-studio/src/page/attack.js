@@ -60,5 +60,5 @@ export function showAttack(attacked) {
   command.tabIndex = 0;
   command.setAttribute('aria-label', 'Command of the attack');
   const words = Object.assign(element('p', attacked.headline), { className: 'quiet' });
-  box.replaceChildren(element('h2', 'Attack'), words, table(attacked), verdict, command);
+  box.replaceChildren(element('h2', 'The attack'), words, table(attacked), verdict, command);
 }
