@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 FITS = {
     "fit": "fit {rows} --edges {edges} --target y --lambda 0.1 --penalty squared --solver fedgd --rounds 10000",
@@ -71,7 +72,10 @@ def look(address: str) -> None:
     """Reads every state, and a picture twice a second, until the run is over."""
     base, token = address.split("/?token=")
     headers = {"Cookie": f"fedweave-studio-{base.rsplit(':', 1)[1]}={token}"}
-    ask = lambda path: urllib.request.urlopen(urllib.request.Request(base + path, headers=headers))  # noqa: E731
+
+    def ask(path: str) -> Any:
+        return urllib.request.urlopen(urllib.request.Request(base + path, headers=headers))
+
     drawn = 0.0
     with ask("/events") as events:
         for line in events:
