@@ -91,7 +91,7 @@ fn broken_tables_are_refused_with_file_and_line() {
         ),
         (
             b"node,x,y\na,1,high\n",
-            "nodes.csv:2: column y: \"high\" is not a number; correct it, or, if it is the class to predict, use --loss multinomial, or 0 and 1",
+            "nodes.csv:2: column y: \"high\" is not a number; correct it or leave the cell empty; to predict a class, use --loss logistic (two) or multinomial",
         ),
     ];
     for (content, message) in cases {
