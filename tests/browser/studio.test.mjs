@@ -1,48 +1,19 @@
 // The studio in a real browser: drop a file, choose, fit, move lambda, click a node, cancel, reload, two tabs, bad files, wrong keys.
-// Needs the program: FEDWEAVE names it, else target/release/fedweave of this repository.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { launch, missing, overflow, root } from './pages.mjs';
+import { launch, overflow, root } from './pages.mjs';
+import { absent, accessible, fitted, program, shot, slid, started, synthetic } from './program.mjs';
 
-const program = process.env.FEDWEAVE || join(root, 'target', 'release', 'fedweave');
-const absent = missing || (existsSync(program) ? '' : `no program at ${program}`);
 const houses = join(root, 'data', 'sacramento.csv');
-const shots = process.env.FEDWEAVE_SHOTS;
 let folder;
 let browser;
 let studio;
 
-// Starts a studio and waits for its address.
-function start(path) {
-  const child = spawn(program, ['studio', path], { cwd: folder });
-  return new Promise((done, fail) => {
-    let text = '';
-    child.stdout.on('data', (piece) => {
-      text += piece;
-      const found = /open (\S+)/.exec(text);
-      if (found) done({ address: found[1], end: () => child.kill('SIGINT'), base: new URL(found[1]).origin });
-    });
-    child.on('exit', (code) => fail(new Error(`the studio ended with ${code}: ${text}`)));
-  });
-}
-
-function synthetic(nodes, rows) {
-  const lines = ['node,lat,lon,x,y'];
-  const side = Math.ceil(Math.sqrt(nodes));
-  for (let i = 0; i < nodes; i++) {
-    for (let r = 0; r < rows; r++) {
-      const x = Math.sin(i * 7.1 + r * 3.3);
-      const slope = i % side < side / 2 ? 1 : -1;
-      lines.push(`n${i},${(60 + (i % side) * 0.05).toFixed(4)},${(20 + Math.floor(i / side) * 0.1).toFixed(4)},${x.toFixed(4)},${(slope * x + 0.2 * Math.sin(i * 13 + r * 17)).toFixed(4)}`);
-    }
-  }
-  return lines.join('\n') + '\n';
-}
+const start = (path) => started('open', ['studio', path], folder);
 
 // Opens the studio, runs the check, and fails on console errors and on requests to anybody else.
 async function visit(options, check, address = studio.address) {
@@ -80,24 +51,6 @@ const settled = (page, name = 'fit') => page.waitForFunction((what) => {
   const words = document.getElementById('s-words');
   return words && words.textContent.startsWith(`${what}: `) && document.getElementById('s-cancel').hidden;
 }, name, { timeout: 60000 });
-
-async function fitted(page) {
-  await page.locator('#s-fit:enabled').click();
-  await page.waitForSelector('#s-slider:visible', { timeout: 60000 });
-  await page.waitForSelector('#table tbody button.name');
-}
-
-const shot = (page, name) => (shots ? page.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
-
-const axe = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-// No serious fault, by the rules of axe.
-async function accessible(page, where) {
-  await page.evaluate(axe() + ';0');
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  const serious = found.violations.filter((fault) => ['serious', 'critical'].includes(fault.impact));
-  assert.deepEqual(serious.map((fault) => `${fault.id}: ${fault.nodes.slice(0, 3).map((node) => node.html).join(' | ')}`), [], where);
-}
 
 describe('studio', { skip: absent || false }, () => {
   before(async () => {
@@ -159,15 +112,7 @@ describe('studio', { skip: absent || false }, () => {
     await fitted(page);
     const times = [];
     for (const step of [200, 300, 420, 500, 610, 700, 800, 650, 480, 350, 250]) {
-      const ms = await page.evaluate(async (value) => {
-        const [slider, told] = ['s-slider', 's-told'].map((id) => document.getElementById(id));
-        delete told.dataset.ms;
-        slider.value = value;
-        slider.dispatchEvent(new Event('input', { bubbles: true }));
-        while (told.dataset.ms === undefined) await new Promise((done) => { setTimeout(done, 5); });
-        return Number(told.dataset.ms);
-      }, step);
-      times.push(ms);
+      times.push(await slid(page, step));
     }
     times.sort((a, b) => a - b);
     console.log(`200 nodes: median ${times[5]} ms, most ${times.at(-1)} ms`);
@@ -249,6 +194,54 @@ describe('studio', { skip: absent || false }, () => {
     assert.match(await page.locator('#s-python').textContent(), /dp-epsilon/);
     await accessible(page, 'with a privacy budget');
     await shot(page, 'private');
+  }));
+
+  it('attacks, and says how by hand', () => visit({}, async (page) => {
+    await page.locator('#s-files').selectOption('small.csv');
+    await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('small.csv'));
+    await page.waitForFunction(() => document.getElementById('s-epsilon').value === '' && document.getElementById('s-lambda').value === '');
+    await page.waitForSelector('#net');
+    await page.locator('#s-lambda').fill('0.05');
+    await page.locator('#s-lambda').press('Tab');
+    await page.waitForFunction(() => document.getElementById('s-command').textContent.includes('--lambda 0.05'));
+    await page.locator('#s-budget').fill('many');
+    await page.locator('#s-go-attack:enabled').click();
+    assert.match(await page.locator('#s-problem').textContent(), /nodes at most: "many"/);
+    await page.locator('#s-budget').fill('3');
+    await page.locator('#s-victim').fill('n7');
+    await page.locator('#s-raise').fill('50 %');
+    await page.locator('#s-go-attack:enabled').click();
+    await page.waitForSelector('#s-attacked table', { timeout: 60000 });
+    const command = await page.locator('#s-attacked pre').textContent();
+    assert.match(command, /^fedweave attack \S+small.csv .*--kind label --victim n7 --budget 3 --raise 0.5$/);
+    const told = execFileSync(program, command.split(' ').slice(1), { cwd: folder, encoding: 'utf8' });
+    assert.equal(told.split('\n')[0], await page.locator('#s-attacked p').textContent());
+    const rows = await page.locator('#s-attacked tbody tr').allTextContents();
+    const cells = (line) => line.trim().split(/ {2,}/).join('');
+    assert.deepEqual(rows, told.split('\n').slice(2, 2 + rows.length).map(cells));
+    for (const line of await page.locator('#s-attacked li').allTextContents()) assert.ok(told.includes(line), line);
+    await accessible(page, 'after an attack');
+    await shot(page, 'attacked');
+    await page.reload();
+    await page.waitForSelector('#s-attacked table');
+    await page.locator('#s-edges').selectOption('learn');
+    await page.waitForSelector('#s-attacked', { state: 'hidden' });
+    await page.locator('#s-go-attack:enabled').click();
+    await page.waitForFunction(() => document.getElementById('s-words').textContent.includes('attacks want edges that are given'));
+  }));
+
+  it('reads semicolons, decimal commas and names of any kind', () => visit({}, async (page) => {
+    const rows = synthetic(12, 8).split('\n').filter(Boolean).map((line) => line.split(','));
+    rows[0] = ['Hospital Name', 'lat', 'lon', 'BMI kg/m²', 'LOS days'];
+    const cells = rows.map((row, k) => (k ? row.map((cell, j) => (j ? cell.replace('.', ',') : `St. Märien ${cell}`)) : row));
+    await drop(page, 'Häuser.csv', cells.map((row) => row.join(';')).join('\r\n'));
+    await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('Häuser.csv'));
+    assert.match(await page.locator('#s-warnings').textContent(), /separated by semicolons.*decimal points/);
+    assert.equal(await page.locator('#s-target').inputValue(), 'LOS days');
+    assert.match(await page.locator('#s-counts').textContent(), /^12 nodes, \d+ edges, 96 rows/);
+    await fitted(page);
+    assert.match(await page.locator('#s-command').textContent(), /^fedweave fit Häuser.csv .*--node 'Hospital Name' --target 'LOS days'/);
+    assert.match(await page.locator('#s-python').textContent(), /sep=";", decimal=","/);
   }));
 
   it('works by keyboard alone', () => visit({}, async (page) => {

@@ -1,17 +1,12 @@
 // A run that is watched, in a real browser: facts while it runs, parts of a federation, the report at the end.
-// Needs the program: FEDWEAVE names it, else target/release/fedweave of this repository.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { launch, missing, overflow, root } from './pages.mjs';
+import { launch, overflow } from './pages.mjs';
+import { absent, accessible, shot, started } from './program.mjs';
 
-const program = process.env.FEDWEAVE || join(root, 'target', 'release', 'fedweave');
-const absent = missing || (existsSync(program) ? '' : `no program at ${program}`);
-const shots = process.env.FEDWEAVE_SHOTS;
 let folder;
 let browser;
 
@@ -28,19 +23,7 @@ function table(nodes) {
 
 const chain = (nodes) => 'source,target\n' + Array.from({ length: nodes - 1 }, (_, i) => `n${i},n${i + 1}\n`).join('');
 
-// Starts a command with --watch and waits for its address.
-function start(...words) {
-  const child = spawn(program, [...words, '--watch'], { cwd: folder });
-  const ended = new Promise((done) => { child.on('exit', done); });
-  return new Promise((done) => {
-    let text = '';
-    child.stderr.on('data', (piece) => {
-      text += piece;
-      const found = /watch (\S+)/.exec(text);
-      if (found) done({ address: found[1], base: new URL(found[1]).origin, end: () => child.kill('SIGINT'), ended });
-    });
-  });
-}
+const start = (...words) => started('watch', [...words, '--watch'], folder, 'stderr');
 
 async function visit(run, options, check) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
@@ -54,17 +37,6 @@ async function visit(run, options, check) {
   await context.close();
   assert.deepEqual(troubles, []);
 }
-
-const axe = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-async function accessible(page) {
-  await page.evaluate(axe() + ';0');
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  const serious = found.violations.filter((fault) => ['serious', 'critical'].includes(fault.impact));
-  assert.deepEqual(serious.map((fault) => `${fault.id}: ${fault.nodes.slice(0, 3).map((node) => node.html).join(' | ')}`), []);
-}
-
-const shot = (page, name) => (shots ? page.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
 
 describe('watch', { skip: absent || false }, () => {
   before(async () => {
@@ -103,6 +75,8 @@ describe('watch', { skip: absent || false }, () => {
           const rows = [...document.querySelectorAll('#w-rows tr')];
           return rows.length === 3 && rows.every((row) => row.children[1].textContent === 'in rounds');
         }, null, { timeout: 30000 });
+        assert.equal(await page.locator('#w-what').textContent(), 'A federation of 3 parts');
+        await page.waitForFunction(() => parseFloat(document.querySelector('#w-facts strong').textContent) > 0);
         assert.equal(await overflow(page), 0);
         await accessible(page);
         await shot(page, `watch-up-${width}`);

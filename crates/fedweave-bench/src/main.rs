@@ -6,6 +6,7 @@
 mod machine;
 mod million;
 mod ours;
+mod page;
 mod places;
 mod rivals;
 mod sets;
@@ -17,8 +18,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
+use fedweave_run::Stage;
 
 use ours::Ours;
+use page::{Audience, Page};
 use places::Places;
 use rivals::{Aim, Outcome, Paddock, Raced};
 use sets::{Case, SetName};
@@ -30,6 +33,7 @@ Examples:
   fedweave-bench --set headline --out docs/benchmarks.md          replaces that part of the file
   fedweave-bench --problems nl_n1000_d10,tableI --only fedweave,clarabel_direct
   fedweave-bench --set growth --only fedweave                     our time from 10^3 to 10^6 nodes
+  fedweave-bench --set headline --watch                           the same, live in the browser
 
 Run it inside the repository: `cargo run --release -p fedweave-bench -- --set quick`. Time is wall time of solving on this
 machine. Ours ends at a certified relative gap of the tolerance; a competitor's ends when its objective is within the
@@ -69,6 +73,9 @@ struct Arguments {
     /// Relative accuracy [default: 1e-6; for the largest problems as the set says]
     #[arg(long, value_name = "TOL")]
     tolerance: Option<f64>,
+    /// Show the races in the browser while they go on: prints an address of this machine that holds a secret
+    #[arg(long)]
+    watch: bool,
 }
 
 /// One problem, solved by everybody.
@@ -81,7 +88,8 @@ struct Line {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let args = Arguments::parse();
+    match Page::open(args.watch).and_then(|page| watched(&args, &page)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -91,8 +99,19 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs the benchmark, and leaves its end with those who look.
+fn watched(args: &Arguments, page: &Page) -> Result<bool> {
+    let outcome = run(args, &page.audience());
+    match &outcome {
+        Ok(true) => page.end(true, "Done"),
+        Ok(false) => page.end(false, "Done; ours stopped before a tolerance"),
+        Err(error) => page.end(false, &format!("{error:#}")),
+    }
+    outcome
+}
+
 /// Runs the benchmark; false if one of our solutions is not as accurate as asked for.
-fn run(args: &Arguments) -> Result<bool> {
+fn run(args: &Arguments, audience: &Audience) -> Result<bool> {
     let paths = args.set == Some(SetName::Path);
     ensure!(
         args.set.is_none() || args.problems.is_none() || paths,
@@ -106,7 +125,7 @@ fn run(args: &Arguments) -> Result<bool> {
     let cases = sets::cases(args);
     let places = Places::find(args)?;
     if paths {
-        finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat)?)?;
+        finish(args, SetName::Path.name(), &walk::markdown(&cases, &places, args.repeat, audience)?)?;
         return Ok(true);
     }
     let wanted = cases.iter().any(|case| !case.rivals.is_empty(args.only.as_deref()));
@@ -116,7 +135,7 @@ fn run(args: &Arguments) -> Result<bool> {
     }
     let started = machine::facts();
     let lines: Vec<Line> =
-        cases.into_iter().map(|case| line(args, case, &places, paddock.as_ref())).collect::<Result<_>>()?;
+        cases.into_iter().map(|case| line(args, case, &places, paddock.as_ref(), audience)).collect::<Result<_>>()?;
     let name = args.set.map_or("problems", SetName::name);
     let versions = paddock.as_ref().map(|p| p.versions.as_slice()).unwrap_or_default();
     finish(args, name, &table::markdown(name, &lines, &started, versions))?;
@@ -130,24 +149,27 @@ fn finish(args: &Arguments, name: &str, text: &str) -> Result<()> {
 }
 
 /// Ours first, then a closer look at the optimum, then everybody else.
-fn line(args: &Arguments, case: Case, places: &Places, paddock: Option<&Paddock>) -> Result<Line> {
+fn line(args: &Arguments, case: Case, places: &Places, paddock: Option<&Paddock>, audience: &Audience) -> Result<Line> {
+    let observer = audience.observer();
+    observer.begin(Stage::new(format!("{}: reading", case.name), case.tolerance));
     let read = ours::read(&case, places)?;
-    let ours = ours::time(&read, &case, args.repeat);
-    eprintln!("{}: fedweave {}", case.name, table::our_cell(&ours));
+    let ours = ours::time(&read, &case, args.repeat, observer);
+    audience.tell(&format!("{}: fedweave {}", case.name, table::our_cell(&ours)));
     let field = paddock.filter(|_| !case.rivals.is_empty(args.only.as_deref()));
     let Some(paddock) = field else {
         return Ok(Line { best: ours.objective, case, ours, raced: Vec::new() });
     };
-    let mut best = ours::reference(&read, &case, &ours).min(ours.objective);
+    let mut best = ours::reference(&read, &case, &ours, observer).min(ours.objective);
     let target = best + case.tolerance * best.abs().max(1.0);
     let aim = Aim { target, limit: case.limit, repeat: args.repeat };
     let kind = (read.loss.clone(), read.penalty.clone());
     drop(read); // the competitors may need the memory
     let mut raced = Vec::new();
     for rival in paddock.rivals.iter().filter(|rival| case.rivals.includes(&rival.name, args.only.as_deref())) {
+        observer.begin(Stage::new(format!("{}: {}", case.name, rival.title), case.tolerance));
         let outcome = paddock.race(rival, &kind, &places.problem(&case.name), &aim);
         if !matches!(outcome, Outcome::NotForThis) {
-            eprintln!("{}: {} {}", case.name, rival.name, table::cell(&outcome, &ours, best));
+            audience.tell(&format!("{}: {} {}", case.name, rival.name, table::cell(&outcome, &ours, best)));
         }
         best = best.min(outcome.objective().unwrap_or(f64::INFINITY));
         raced.push(Raced { name: rival.name.clone(), title: rival.title.clone(), outcome });

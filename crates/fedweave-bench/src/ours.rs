@@ -9,6 +9,7 @@ use fedweave::loss::{Family, LossOptions};
 use fedweave::penalty::named;
 use fedweave::solve::{Settings, Solution, Status, Watch, solve};
 use fedweave_io::{InputSpec, TargetKind};
+use fedweave_run::{Observer, Stage};
 use serde::Deserialize;
 
 use crate::places::Places;
@@ -119,11 +120,13 @@ fn load(folder: &Path) -> Result<(Problem, About)> {
 }
 
 /// Solves to the tolerance, several times unless it takes long.
-pub fn time(read: &Read, case: &Case, repeat: usize) -> Ours {
+pub fn time(read: &Read, case: &Case, repeat: usize, observer: &dyn Observer) -> Ours {
     let mut runs = Vec::new();
     loop {
+        let what = format!("{}: fedweave, run {} of {repeat}", case.name, runs.len() + 1);
+        observer.begin(Stage::new(what, case.tolerance));
         let (cpu, started) = (machine::cpu_seconds(), Instant::now());
-        let solution = solve_within(&read.problem, case.tolerance, case.limit.max(LIMIT_MIN));
+        let solution = solve_within(&read.problem, case.tolerance, case.limit.max(LIMIT_MIN), observer);
         let seconds = started.elapsed().as_secs_f64();
         let cpu = cpu.and_then(|before| Some(machine::cpu_seconds()? - before));
         runs.push((seconds, cpu, solution));
@@ -150,15 +153,17 @@ pub fn time(read: &Read, case: &Case, repeat: usize) -> Ours {
 }
 
 /// An objective closer to the optimum, so that nobody can stop early because we did.
-pub fn reference(read: &Read, case: &Case, ours: &Ours) -> f64 {
-    solve_within(&read.problem, CLOSER * case.tolerance, (3.0 * ours.seconds).max(REFERENCE_SECONDS)).objective
+pub fn reference(read: &Read, case: &Case, ours: &Ours, observer: &dyn Observer) -> f64 {
+    let (tolerance, limit) = (CLOSER * case.tolerance, (3.0 * ours.seconds).max(REFERENCE_SECONDS));
+    observer.begin(Stage::new(format!("{}: a closer look at the optimum", case.name), tolerance));
+    solve_within(&read.problem, tolerance, limit, observer).objective
 }
 
-fn solve_within(problem: &Problem, tolerance: f64, limit: f64) -> Solution {
+fn solve_within(problem: &Problem, tolerance: f64, limit: f64, observer: &dyn Observer) -> Solution {
     let settings = Settings { tolerance, iterations_max: ITERATIONS_MAX, ..Settings::default() };
     let started = Instant::now();
-    solve(problem, &settings, None, &mut |_| match started.elapsed().as_secs_f64() > limit {
+    solve(problem, &settings, None, &mut |record| match started.elapsed().as_secs_f64() > limit {
         true => Watch::Stop(Status::TimeLimit),
-        false => Watch::Continue,
+        false => observer.see(record),
     })
 }

@@ -7,9 +7,11 @@ use anyhow::{Context, Result, ensure};
 use fedweave::Problem;
 use fedweave::path::{PathSettings, PathWatch, geometric, lambda_max, path};
 use fedweave::solve::{Record, Settings, Status, Watch, solve};
+use fedweave_run::{Observer, Stage};
 
 use crate::machine;
 use crate::ours;
+use crate::page::Audience;
 use crate::places::Places;
 use crate::sets::Case;
 
@@ -27,16 +29,16 @@ struct Walk {
     iterations: (usize, usize),
 }
 
-struct Hand;
+struct Hand<'a>(&'a dyn Observer);
 
-impl PathWatch for Hand {
-    fn see(&mut self, _k: usize, _record: &Record) -> Watch {
-        Watch::Continue
+impl PathWatch for Hand<'_> {
+    fn see(&mut self, _k: usize, record: &Record) -> Watch {
+        self.0.see(record)
     }
 }
 
 /// A table with a line per problem.
-pub fn markdown(cases: &[Case], places: &Places, repeat: usize) -> Result<String> {
+pub fn markdown(cases: &[Case], places: &Places, repeat: usize, audience: &Audience) -> Result<String> {
     let mut text = format!("Set `path`. {}.\n\n", machine::facts());
     text.push_str(
         "| problem | path of 50 | iterations | 50 solutions from nothing | iterations | ratio | lambda_max before |\n",
@@ -45,7 +47,7 @@ pub fn markdown(cases: &[Case], places: &Places, repeat: usize) -> Result<String
     for case in cases {
         let mut walks = Vec::new();
         for _ in 0..repeat {
-            walks.push(walk(case, places)?);
+            walks.push(walk(case, places, audience.observer())?);
         }
         walks.sort_by(|a, b| (a.path / a.cold).total_cmp(&(b.path / b.cold)));
         let w = &walks[(walks.len() - 1) / 2];
@@ -58,16 +60,18 @@ pub fn markdown(cases: &[Case], places: &Places, repeat: usize) -> Result<String
             w.path / w.cold,
             w.lambda_max
         );
-        eprintln!("{line}");
+        audience.tell(&line);
         writeln!(text, "{line}")?;
     }
     Ok(text.trim_end().to_owned())
 }
 
 /// All values must be solved to the tolerance in both ways, or there is nothing to compare.
-fn walk(case: &Case, places: &Places) -> Result<Walk> {
+fn walk(case: &Case, places: &Places, observer: &dyn Observer) -> Result<Walk> {
+    let begin = |what: &str| observer.begin(Stage::new(format!("{}: {what}", case.name), case.tolerance));
     let mut problem = ours::read(case, places)?.problem;
     let settings = Settings { tolerance: case.tolerance, ..Settings::default() };
+    begin("the largest lambda");
     let began = Instant::now();
     let bracket =
         lambda_max(&mut problem, WIDTH, &mut |_| Watch::Continue)?.context("the penalty has no lambda_max")?;
@@ -75,21 +79,23 @@ fn walk(case: &Case, places: &Places) -> Result<Walk> {
     let mut grid = geometric(bracket.above, SMALLEST, COUNT);
     grid.reverse();
     let ask = PathSettings { solve: settings.clone(), breakpoints: None, lambda_max: Some(&bracket) };
+    begin("the path");
     let began = Instant::now();
-    let points = path(&mut problem, &grid, &ask, &mut Hand)?.points;
+    let points = path(&mut problem, &grid, &ask, &mut Hand(observer))?.points;
     let walked = began.elapsed().as_secs_f64();
     ensure!(points.len() == COUNT && points.iter().all(|p| p.status == Status::Converged), "the path did not end");
-    let (cold, iterations) = cold(&mut problem, &settings, &grid)?;
+    begin("from nothing");
+    let (cold, iterations) = cold(&mut problem, &settings, &grid, observer)?;
     let on_the_way = points.iter().map(|p| p.iterations).sum();
     Ok(Walk { lambda_max: found, path: walked, cold, iterations: (on_the_way, iterations) })
 }
 
 /// Seconds and iterations of all values, each from nothing.
-fn cold(problem: &mut Problem, settings: &Settings, grid: &[f64]) -> Result<(f64, usize)> {
+fn cold(problem: &mut Problem, settings: &Settings, grid: &[f64], observer: &dyn Observer) -> Result<(f64, usize)> {
     let (began, mut iterations) = (Instant::now(), 0);
     for &lambda in grid {
         problem.set_lambda(lambda)?;
-        let solution = solve(problem, settings, None, &mut |_| Watch::Continue);
+        let solution = solve(problem, settings, None, &mut |record| observer.see(record));
         ensure!(solution.status == Status::Converged, "lambda {lambda} was not solved");
         iterations += solution.iterations;
     }

@@ -1,7 +1,9 @@
 //! `fedweave-bench` without Python: our own half of the comparison.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -34,9 +36,14 @@ impl Sandbox {
         std::fs::write(path, text).unwrap();
     }
 
-    fn run(&self, arguments: &str) -> Output {
+    fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fedweave-bench"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path()).output().unwrap()
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
     }
 
     fn succeed(&self, arguments: &str) -> String {
@@ -117,4 +124,29 @@ fn bad_arguments_and_files_are_refused() {
         let said = sandbox.refused(OURS);
         assert!(said.contains(complaint), "{said}");
     }
+}
+
+#[test]
+fn a_watched_benchmark_tells_its_page_what_is_solved_and_what_came_out() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&format!("{OURS} --repeat 2000 --watch"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut errors, mut line) = (BufReader::new(child.stderr.take().unwrap()), String::new());
+    errors.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("watch http://").unwrap_or_else(|| panic!("{line}"));
+    let (host, token) = address.split_once("/?token=").unwrap();
+    let port = host.split_once(':').unwrap().1;
+    let mut tab = TcpStream::connect(host).unwrap();
+    write!(tab, "GET /events HTTP/1.0\r\nHost: {host}\r\nCookie: fedweave-studio-{port}={token}\r\n\r\n").unwrap();
+    let (mut states, mut told) = (Vec::new(), BufReader::new(tab));
+    while !line.contains("\"ended\":{") {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended before the run: {states:?}");
+        states.extend(line.strip_prefix("data:").map(str::to_owned));
+    }
+    drop(told);
+    let last = states.last().unwrap();
+    assert!(last.contains("\"words\":\"Done\"") && last.contains("\"tiny: fedweave "), "{last}");
+    assert!(states.iter().any(|state| state.contains("tiny: fedweave, run ")), "{states:?}");
+    assert!(child.wait().unwrap().success());
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::files::write;
 use crate::progress::{interrupted, use_threads};
 use crate::watch::Watcher;
-use crate::{Exit, command, say};
+use crate::{Exit, command, say, told};
 
 /// Threads, the folder to write, and somebody who watches.
 fn begin(output: &Output) -> Result<(Option<RunWriter>, Watcher)> {
@@ -138,7 +138,13 @@ pub fn compare(settings: &Settings) -> Result<Exit> {
     request.naming.command = command();
     let output = request.output.clone();
     let (writer, watcher) = begin(&output)?;
-    let result = watcher.watch(|observer| compare::compare(request, load(&spec)?, observer))?;
+    let result = match watcher.watch(|observer| compare::compare(request, load(&spec)?, observer)) {
+        Err(error) if interrupted() => {
+            eprintln!("{}", told(&error));
+            return Ok(Exit::Interrupted);
+        }
+        result => result?,
+    };
     let written = writer.map(|writer| compare::write_run(&result, writer)).transpose()?;
     tell(&output, || Ok(compare::summary(&result)), || Ok(compare::text(&result) + &written_to(written.as_deref())))?;
     let exit = match (interrupted(), result.converged()) {

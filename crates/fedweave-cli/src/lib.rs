@@ -238,10 +238,19 @@ fn conclude(outcome: anyhow::Result<Exit>) -> u8 {
         Ok(exit) => exit as u8,
         Err(error) if is_closed_pipe(&error) => Exit::Done as u8,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             Exit::Failure as u8
         }
     }
+}
+
+/// An error with its causes, each told once.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |all, one| match all.contains(&one) {
+        true => all,
+        false if all.is_empty() => one,
+        false => format!("{all}: {one}"),
+    })
 }
 
 /// Prints to standard output; a reader that went away is an error, not a panic.

@@ -15,6 +15,7 @@ use crate::command;
 use crate::progress::Terminal;
 #[cfg(feature = "studio")]
 use crate::progress::interrupted;
+use crate::told;
 
 /// Watches one job.
 pub struct Watcher {
@@ -69,7 +70,7 @@ impl Watcher {
 
     /// The page says why there is no result.
     pub fn fail(&self, error: &anyhow::Error) {
-        self.end(false, &format!("{error:#}"), None);
+        self.end(false, &told(error), None);
     }
 
     /// The page shows the result; on a terminal it stays until Ctrl-C, elsewhere until open tabs have it.

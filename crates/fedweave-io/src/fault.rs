@@ -33,7 +33,7 @@ pub enum Fault {
     #[error("a quoted field opens here and never closes; add the missing quote, or double a quote inside a field")]
     UnclosedQuote,
     /// Bytes that are not text.
-    #[error("not UTF-8 text; save the file as UTF-8")]
+    #[error("not UTF-8 text; save the file as UTF-8, e.g. by iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv")]
     NotUtf8,
     /// Two columns of one name.
     #[error("two columns are named {column:?}; rename one")]
@@ -67,12 +67,12 @@ pub enum Fault {
     #[error("column {column}: {value} is not a finite number; correct it or leave the cell empty")]
     Infinite { column: String, value: String },
     /// Text where features must be numbers.
-    #[error("not numeric: {}; drop them (--drop {names}) or one-hot encode them (--one-hot {names})",
-        listed(examples), names = names_of(examples))]
+    #[error("not numeric: {}; drop them (--drop {names}) or one-hot encode them (--one-hot {names}){}",
+        listed(examples), stray_cells(examples), names = names_of(examples))]
     TextFeatures { examples: Vec<Example> },
     /// Text where one column must be numeric.
     #[error(
-        "column {column}: {value:?} is not a number; correct it, or, if it is the class to predict, use --loss multinomial, or 0 and 1"
+        "column {column}: {value:?} is not a number; correct it or leave the cell empty; to predict a class, use --loss logistic (two) or multinomial"
     )]
     NotNumber { column: String, value: String },
     /// A loss of two classes with another number of them.
@@ -91,13 +91,13 @@ pub enum Fault {
     #[error("missing values: {} (first at {first}); use --missing drop or --missing mean", counted(counts))]
     Missing { counts: Vec<(String, usize)>, first: Place },
     /// Cells without a value where a stored encoding knows no mean to fill them with.
-    #[error("column {column}: the value is missing; fill it, or fit with --missing mean")]
-    MissingCell { column: String },
+    #[error("column {column}: the value is missing; {remedy}")]
+    MissingCell { column: String, remedy: &'static str },
     /// Every row lost to missing values.
     #[error("no row is complete, nothing is left; drop the emptiest columns (--drop) or use --missing mean")]
     NothingLeft,
     /// A column without a single value.
-    #[error("column {column} has no values at all; drop it (--drop {column})")]
+    #[error("column {column} has no values at all; drop it (--drop {})", quoted(column))]
     NoValues { column: String },
     /// Nothing to learn from.
     #[error("no feature columns are left and no intercept is fitted; name some with --features or drop --no-intercept")]
@@ -206,13 +206,16 @@ pub struct Example {
     pub column: String,
     /// Its first cell that is no number.
     pub value: String,
+    /// Numbers stand above that cell.
+    pub after_numbers: bool,
     /// Where that cell stands.
     pub place: Place,
 }
 
 impl fmt::Display for Example {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({:?} at {})", self.column, self.value, self.place)
+        let after = if self.after_numbers { ", numbers before" } else { "" };
+        write!(f, "{} ({:?} at {}{after})", self.column, self.value, self.place)
     }
 }
 
@@ -237,7 +240,24 @@ fn listed(examples: &[Example]) -> String {
 }
 
 fn names_of(examples: &[Example]) -> String {
-    examples.iter().map(|e| e.column.as_str()).collect::<Vec<_>>().join(",")
+    quoted(&examples.iter().map(|e| e.column.as_str()).collect::<Vec<_>>().join(","))
+}
+
+/// What else may be the matter with columns of numbers.
+fn stray_cells(examples: &[Example]) -> &'static str {
+    match examples.iter().any(|example| example.after_numbers) {
+        true => "; where single cells hold no number, leave them empty (--missing drop or --missing mean)",
+        false => "",
+    }
+}
+
+/// A word as a shell wants it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./,:=%+@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 fn counted(counts: &[(String, usize)]) -> String {

@@ -1,6 +1,7 @@
 //! From files to mathematics: the node table, the graph, and everything a report may want to say about the nodes.
 
 mod attributes;
+mod doubts;
 mod encoding;
 mod levels;
 mod missing;
@@ -115,7 +116,10 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let notices = Notices {
         rows_dropped: kept.dropped,
         cells_filled: kept.filled,
-        reading: reading::notes(spec, &table, edges.as_ref().zip(matching.as_ref()), &encoding, coordinates.as_ref()),
+        reading: reading::notes(spec, &table, edges.as_ref().zip(matching.as_ref()), &encoding, coordinates.as_ref())
+            .into_iter()
+            .chain(doubts::of(spec, &table, &roles, &order))
+            .collect(),
         ..isolated(&nodes.names, &graph, &data)
     };
     Ok(Input {

@@ -36,7 +36,7 @@ mod toml_file;
 pub use edges::{EdgeList, Matching};
 pub use energy::{Meter, Used};
 pub use error::{At, IoError, Place};
-pub use fault::{Example, Fault};
+pub use fault::{Example, Fault, quoted};
 pub use idx::Idx;
 pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Protected, Rows,
@@ -48,5 +48,5 @@ pub use run::{
     ANY_CLASS, BLENDED, Checkpoint, ModelFile, NodeModel, Parameters, RunEncoding, RunWriter, csv_line, fingerprint,
     read_json, read_node_numbers, read_parameters,
 };
-pub use table::{Cell, Column, Kind, Numbers, Table, Text, is_missing};
+pub use table::{Cell, Column, Dialect, Kind, Numbers, Table, Text, is_missing};
 pub use toml_file::{TomlFile, read_toml};

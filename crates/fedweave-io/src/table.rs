@@ -39,6 +39,22 @@ pub struct Table {
     lines: Vec<u64>,
     at: fn(u64) -> At,
     notes: Vec<String>,
+    dialect: Dialect,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// What separates columns.
+    pub separator: char,
+    /// Numbers have commas for decimal points.
+    pub decimal_commas: bool,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Dialect { separator: ',', decimal_commas: false }
+    }
 }
 
 impl Table {
@@ -83,6 +99,11 @@ impl Table {
     /// How the file was read, where that is not plain.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// How the file is written; of numbers, as far as columns were read as such.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// How this file counts: by lines or by rows.

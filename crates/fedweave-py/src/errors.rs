@@ -55,7 +55,7 @@ pub fn of_job(py: Python<'_>, error: &JobError, origin: &[usize]) -> PyErr {
     };
     match error {
         JobError::File(error) => of_file(py, error),
-        JobError::Mathematics(error) | JobError::Data { source: error, .. } => raised(py, error, origin),
+        JobError::Mathematics(error) | JobError::Data { cause: error, .. } => raised(py, error, origin),
         JobError::NoMinimiser { name, .. } => about("NoMinimiserError", name),
         JobError::Node { name, .. } => about("ModelError", name),
         JobError::Report(_) => plain(py, "ReportError", &message),

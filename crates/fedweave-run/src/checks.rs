@@ -59,15 +59,17 @@ pub fn with_place(error: fedweave::Error, input: &Input) -> Error {
             format!("{}: row weight {weight}; weights must be zero or positive", input.place(*row))
         }
         E::Scale { column, size } => {
-            let name = input.features.get(*column).map_or("the target", String::as_str);
+            let (what, remedy) = match input.features.get(*column) {
+                Some(name) => (format!("column `{name}`"), "rescale the column or give --standardize"),
+                None => ("the target".into(), "rescale it, e.g. by other units"),
+            };
             format!(
-                "column `{name}` has entries of size {size:e}; squares of that leave the range of double precision: \
-                 rescale the column or give --standardize"
+                "{what} has entries of size {size:e}; squares of that leave the range of double precision: {remedy}"
             )
         }
         _ => return Error::Mathematics(error),
     };
-    Error::Data { message, source: error }
+    Error::Data { message, cause: error }
 }
 
 /// Nodes that lack rows or edges, where that is not wanted.

@@ -161,6 +161,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         standardize: model.standardize,
         intercept: model.intercept(),
         settings: request.solve.clone(),
+        go_on: &|| !observer.interrupted(),
         folds: request.folds.as_ref().map(|folds| folds.spec),
         attributes: attributes.as_ref(),
         rivals: request.rivals,
@@ -181,10 +182,12 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
             true => Watch::Stop(fedweave::solve::Status::Interrupted),
             false => Watch::Continue,
         };
-        outcomes.push(comparison.run(graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?);
+        let outcome = comparison.run(graph, &input.data, input.groups.as_deref(), &part, seed, &watch)?;
+        // What was broken off says nothing.
         if observer.interrupted() {
             break;
         }
+        outcomes.push(outcome);
         if let Some(models) = &request.models {
             outcomes[k].rivals.extend(any_model::judge(models, &input, &part, observer)?);
         }
@@ -195,6 +198,7 @@ pub fn compare(request: CompareRequest, input: Input, observer: &dyn Observer) -
         }
         first_split.get_or_insert(part);
     }
+    require!(!outcomes.is_empty(), "interrupted before the first split was judged: there is nothing to compare");
     let tested = outcomes.iter().any(|o| o.networked.test.mean().is_some());
     require!(tested, "no node has test rows; hold out fewer rows or give more data");
     drop((makers, penalty));
@@ -278,7 +282,12 @@ impl CompareResult {
         let means = self.outcomes.iter().filter_map(|o| method.test(o)?.mean());
         let (mean, error) = mean_and_error(means).unwrap_or((f64::NAN, f64::NAN));
         match self.outcomes.len() {
-            1 => (mean, method.test(&self.outcomes[0]).and_then(Errors::standard_error).unwrap_or(f64::NAN)),
+            1 => {
+                // One node, as one split, says nothing about others.
+                let several = |errors: &&Errors| errors.by_node.iter().flatten().count() > 1;
+                let errors = method.test(&self.outcomes[0]).filter(several);
+                (mean, errors.and_then(Errors::standard_error).unwrap_or(f64::NAN))
+            }
             _ => (mean, error),
         }
     }

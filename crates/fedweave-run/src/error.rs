@@ -23,8 +23,8 @@ pub enum Error {
     Data {
         /// What is wrong, with its place in the file.
         message: String,
-        /// The same without a place.
-        source: fedweave::Error,
+        /// The same without a place; not its source, or it would be told twice.
+        cause: fedweave::Error,
     },
     /// A loss decreases for ever.
     #[error("the {family} loss has no minimiser at node `{name}` and those connected with it ({count} such): {}", runaway_remedy(*.ridge))]

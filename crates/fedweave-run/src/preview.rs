@@ -4,7 +4,7 @@ mod guess;
 
 use std::path::Path;
 
-use fedweave_io::{Kind, Table, load};
+use fedweave_io::{Dialect, Kind, Numbers, Table, Text, load};
 use fedweave_report::{Node, Report};
 use serde::Serialize;
 
@@ -25,6 +25,9 @@ pub struct Preview {
     pub guess: Settings,
     /// What to look at twice.
     pub warnings: Vec<String>,
+    /// How the table is written.
+    #[serde(skip)]
+    pub dialect: Dialect,
 }
 
 /// What a column holds.
@@ -53,23 +56,29 @@ impl Preview {
     /// Looks at a file.
     pub fn of_file(path: &Path) -> Result<Preview> {
         let table = Table::read(path, |_| Kind::Text)?;
-        let columns: Vec<ColumnFacts> = (0..table.names().len()).map(|column| facts(&table, column)).collect();
-        let mut warnings: Vec<String> = table.notes().to_vec();
+        // Commas are decimal points in columns of numbers alone, and only beside semicolons.
+        let numbers = match table.dialect().separator {
+            ';' => Some(Table::read(path, |_| Kind::Number)?),
+            _ => None,
+        };
+        let read = numbers.as_ref().unwrap_or(&table);
+        let facts = |column: usize| facts(&table.names()[column], table.text(column), &read.numbers(column));
+        let columns: Vec<ColumnFacts> = (0..table.names().len()).map(facts).collect();
+        let mut warnings: Vec<String> = read.notes().to_vec();
         let guess = guess::settings(path, table.rows(), &columns);
-        warnings.extend(guess::warnings(table.rows(), &columns));
-        Ok(Preview { rows: table.rows(), columns, guess, warnings })
+        warnings.extend(guess::warnings(table.rows(), &columns, &guess));
+        Ok(Preview { rows: table.rows(), columns, guess, warnings, dialect: read.dialect() })
     }
 }
 
-fn facts(table: &Table, column: usize) -> ColumnFacts {
-    let (text, numbers) = (table.text(column), table.numbers(column));
+fn facts(name: &str, text: &Text, numbers: &Numbers) -> ColumnFacts {
     let known = || numbers.values.iter().copied().filter(|value| value.is_finite());
     let number = numbers.stray.is_none() && known().next().is_some();
     let count = known().count() as f64;
     let present = || text.levels.iter().filter(|level| !fedweave_io::is_missing(level));
     let gaps = text.gaps(fedweave_io::is_missing).len();
     ColumnFacts {
-        name: table.names()[column].clone(),
+        name: name.to_owned(),
         number,
         distinct: present().count(),
         missing: if number { numbers.missing } else { gaps },

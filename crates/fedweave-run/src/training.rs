@@ -9,6 +9,7 @@ use fedweave::tune::Errors;
 
 use crate::error::Result;
 use crate::request::model::ModelChoice;
+use crate::wording::digits;
 
 /// The rows trained with.
 pub struct TrainingRows {
@@ -47,6 +48,20 @@ impl TrainingRows {
     /// The rows in parameters in which a learnt metric is the Euclidean one.
     pub fn whitened(self, whitening: Whitening) -> Self {
         TrainingRows { scaled: whitening.apply(&self.scaled), whitening: Some(whitening), ..self }
+    }
+
+    /// What to do about columns of which one is more than so many times another, where they are not scaled.
+    pub fn uneven(&self, most: f64) -> Option<String> {
+        let mut squares = vec![0.0; self.rows.dim()];
+        for row in 0..self.rows.len() {
+            squares.iter_mut().zip(self.rows.x(row)).for_each(|(sum, x)| *sum += x * x);
+        }
+        let sizes = squares.into_iter().filter(|sum| *sum > 0.0).map(f64::sqrt);
+        let (small, large) = sizes.fold((f64::INFINITY, 0.0), |(a, b), size| (size.min(a), size.max(b)));
+        (self.scaling.is_none() && large > most * small).then(|| {
+            let factor = digits(Some(large / small));
+            format!("columns differ in size by a factor of {factor}: that is hard on solvers; give --standardize")
+        })
     }
 
     /// The solver's models in the units of the input.

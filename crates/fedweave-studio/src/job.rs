@@ -14,8 +14,9 @@ use fedweave_run::slide::Slider;
 use fedweave_run::{Error, Observer, Result, Stage, run_dir};
 use serde_json::{Value as Json, json};
 
+use crate::attack::{self, Attacked};
 use crate::progress::{Gauge, Progress};
-use crate::session::{Fitted, Models, Studio, for_fit, for_job};
+use crate::session::{Fitted, Models, Session, Studio, for_fit, for_job};
 
 /// What can be started.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Task {
     Fit,
     /// Local, global, networked, shuffled, rivals.
     Compare,
+    /// How much it takes to do harm; with what the page says about that.
+    Attack(Settings),
     /// The fit again, into a run directory.
     Export(PathBuf),
 }
@@ -33,7 +36,18 @@ impl Task {
         match self {
             Task::Fit => "fit",
             Task::Compare => "compare",
+            Task::Attack(_) => "attack",
             Task::Export(_) => "export",
+        }
+    }
+
+    /// What it is to do: after a fit, an attack and a run directory are of the lambda that is shown.
+    fn settings(&self, session: &Session) -> Settings {
+        let shown = || session.fitted.as_ref().map_or_else(|| session.settings.clone(), Fitted::again);
+        match self {
+            Task::Fit | Task::Compare => session.settings.clone(),
+            Task::Attack(asked) => attack::settings(shown(), asked),
+            Task::Export(_) => shown(),
         }
     }
 }
@@ -62,7 +76,6 @@ impl Work {
             "objective": p.record.as_ref().map(|record| record.objective),
             "gap": p.record.as_ref().and_then(|record| record.certified_gap),
             "seconds": p.seconds,
-            "cancelling": self.stop.load(Ordering::Relaxed),
         })
     }
 
@@ -70,9 +83,16 @@ impl Work {
         self.ended.is_none()
     }
 
-    /// Asks it to end.
-    pub fn cancel(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+    /// Asks it to end, and does not wait for that: what it still finds, nobody gets to see.
+    pub fn cancel(&mut self) {
+        if self.runs() {
+            self.stop.store(true, Ordering::Relaxed);
+            self.ended = Some((false, "cancelled; nothing has changed".into()));
+        }
+    }
+
+    fn is_stopped_by(&self, stop: &Arc<AtomicBool>) -> bool {
+        Arc::ptr_eq(&self.stop, stop)
     }
 }
 
@@ -85,11 +105,7 @@ pub fn start(studio: &Arc<Studio>, task: Task) -> Result<()> {
             return Err(Error::request("something is running already: wait for it, or cancel it"));
         }
         session.work = Some(work);
-        Ok(session
-            .fitted
-            .as_ref()
-            .filter(|_| matches!(task, Task::Export(_)))
-            .map_or_else(|| session.settings.clone(), Fitted::again))
+        Ok(task.settings(session))
     })?;
     let studio = studio.clone();
     std::thread::spawn(move || {
@@ -100,11 +116,11 @@ pub fn start(studio: &Arc<Studio>, task: Task) -> Result<()> {
             .unwrap_or_else(|_| Err(Error::request("this should not have happened: see the terminal")));
         let ended = match outcome {
             Ok(words) => (true, words),
-            Err(_) if watcher.interrupted() => (false, "cancelled; nothing has changed".into()),
+            Err(_) if watcher.interrupted() => return,
             Err(error) => (false, studio.without_uploads(&error.to_string())),
         };
         studio.change(|session| {
-            if let Some(work) = &mut session.work {
+            if let Some(work) = session.work.as_mut().filter(|work| work.runs() && work.is_stopped_by(&watcher.stop)) {
                 work.ended = Some(ended);
             }
         });
@@ -116,6 +132,11 @@ fn run(studio: &Studio, task: &Task, settings: &Settings, watcher: &Watcher) -> 
     match task {
         Task::Fit => run_fit(studio, &for_fit(settings)?, watcher),
         Task::Compare => run_compare(studio, &for_job(settings, Job::Compare)?, watcher),
+        Task::Attack(_) => {
+            let attacked = Attacked::new(settings, watcher)?;
+            watcher.change(|session| session.attacked = Some(attacked))?;
+            Ok("done".into())
+        }
         Task::Export(out) => {
             let settings = for_fit(settings)?;
             let writer = run_dir::create_at(out, false)?;
@@ -142,7 +163,7 @@ fn run_fit(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Result<St
             (Models::Sliding(slider), Some(range))
         }
     };
-    studio.change(|session| {
+    watcher.change(|session| {
         session.fitted = Some(Fitted {
             settings: settings.clone(),
             models: Arc::new(Mutex::new(models)),
@@ -152,7 +173,7 @@ fn run_fit(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Result<St
             moved: false,
             comparison: None,
         });
-    });
+    })?;
     studio.show_fit()?;
     Ok("done".into())
 }
@@ -165,12 +186,12 @@ fn run_compare(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Resul
     let found = report.comparison.take();
     let words = fedweave_run::compare::text(&result);
     let comparison = found.clone();
-    let fitted = studio.change(|session| {
+    let fitted = watcher.change(|session| {
         if let Some(fitted) = &mut session.fitted {
             fitted.comparison = comparison;
         }
         session.fitted.is_some()
-    });
+    })?;
     match fitted {
         true => studio.show_fit()?,
         false => {
@@ -183,7 +204,7 @@ fn run_compare(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Resul
 }
 
 /// Sees how far a job is and tells the tabs.
-struct Watcher {
+pub struct Watcher {
     studio: Arc<Studio>,
     gauge: Gauge,
     stop: Arc<AtomicBool>,
@@ -194,13 +215,22 @@ impl Watcher {
         Watcher { studio, gauge: Gauge::new(), stop }
     }
 
-    fn refuse_if_cancelled(&self) -> Result<()> {
+    /// Changes the session, unless the work was cancelled before.
+    fn change<T>(&self, change: impl FnOnce(&mut Session) -> T) -> Result<T> {
+        self.studio.change(|session| {
+            self.refuse_if_cancelled()?;
+            Ok(change(session))
+        })
+    }
+
+    /// What was cancelled has no result.
+    pub fn refuse_if_cancelled(&self) -> Result<()> {
         if self.interrupted() { Err(Error::request("cancelled")) } else { Ok(()) }
     }
 
     fn tell(&self, progress: &Progress) {
         self.studio.change(|session| {
-            if let Some(work) = &mut session.work {
+            if let Some(work) = session.work.as_mut().filter(|work| work.is_stopped_by(&self.stop)) {
                 work.progress = progress.clone();
             }
         });

@@ -5,6 +5,7 @@
 //!
 //! Who may ask is decided by `guard`; what is shown is one `Session`, the same in every tab.
 
+mod attack;
 mod events;
 mod guard;
 mod job;

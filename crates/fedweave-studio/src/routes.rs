@@ -21,12 +21,13 @@ use serde_json::{Value as Data, json};
 
 use crate::events;
 use crate::guard::{Guard, guard};
-use crate::job::{Task, start};
+use crate::job::{Task, Work, start};
 use crate::session::{Models, Studio};
 
 const PAGE: &str = include_str!("page/index.html");
 pub const STYLE: &str = include_str!("page/studio.css");
 const SCRIPT: &str = include_str!("page/studio.js");
+const ATTACK_SCRIPT: &str = include_str!("page/attack.js");
 /// The largest file that can be dropped on the page.
 const FILE_BYTES_MAX: usize = 512 << 20;
 /// The most seconds that models may follow lambda; what they are then is shown, and said to be unfinished.
@@ -41,6 +42,7 @@ pub fn routes(studio: Arc<Studio>, keeper: Guard) -> Router {
         .route("/studio.css", get(|| async { ([(CONTENT_TYPE, "text/css")], STYLE) }))
         .route("/report.css", get(|| async { ([(CONTENT_TYPE, "text/css")], live::STYLE) }))
         .route("/studio.js", get(|| async { ([(CONTENT_TYPE, "text/javascript")], SCRIPT) }))
+        .route("/attack.js", get(|| async { ([(CONTENT_TYPE, "text/javascript")], ATTACK_SCRIPT) }))
         .route("/report.js", get(report_script))
         .route(
             "/events",
@@ -55,6 +57,7 @@ pub fn routes(studio: Arc<Studio>, keeper: Guard) -> Router {
         .route("/choose", post(choose))
         .route("/fit", post(|State(studio): Shared| async move { told(start(&studio, Task::Fit)) }))
         .route("/compare", post(|State(studio): Shared| async move { told(start(&studio, Task::Compare)) }))
+        .route("/attack", post(attack))
         .route("/export", post(export))
         .route("/cancel", post(cancel))
         .route("/slide", post(slide))
@@ -150,6 +153,10 @@ async fn choose(State(studio): Shared, Query(graph): Query<Graph>, Json(choices)
     .await
 }
 
+async fn attack(State(studio): Shared, Json(asked): Json<Settings>) -> Response {
+    told(start(&studio, Task::Attack(asked)))
+}
+
 #[derive(Deserialize)]
 struct Out {
     out: String,
@@ -163,7 +170,7 @@ async fn export(State(studio): Shared, Json(Out { out }): Json<Out>) -> Response
 }
 
 async fn cancel(State(studio): Shared) -> Response {
-    studio.change(|session| session.work.iter().for_each(|work| work.cancel()));
+    studio.change(|session| session.work.iter_mut().for_each(Work::cancel));
     told(Ok(()))
 }
 

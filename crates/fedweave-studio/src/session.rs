@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
+use crate::attack::Attacked;
 use crate::job::Work;
 
 /// The session, and how tabs learn that it changed.
@@ -38,6 +39,8 @@ pub struct Session {
     picture: (u64, String),
     pub work: Option<Work>,
     pub fitted: Option<Fitted>,
+    /// The attack on the models of these choices that was made last.
+    pub attacked: Option<Attacked>,
 }
 
 /// A finished fit.
@@ -131,12 +134,15 @@ impl Studio {
     pub fn open(&self, path: &Path) {
         let preview = Preview::of_file(path);
         self.change(|session| {
-            session.fitted = None;
+            (session.fitted, session.attacked) = (None, None);
             match preview {
                 Ok(preview) => {
                     session.settings = preview.guess.clone();
                     session.table = Some((path.to_path_buf(), preview));
                     session.problem = None;
+                    // What was drawn of another table is not shown beside this one.
+                    (session.words, session.notices) = (String::new(), Vec::new());
+                    session.show(String::new());
                 }
                 Err(error) => session.problem = Some(self.without_uploads(&error.to_string())),
             }
@@ -150,7 +156,7 @@ impl Studio {
     pub fn choose(&self, settings: Settings) {
         self.change(|session| {
             session.settings = settings;
-            session.fitted = None;
+            (session.fitted, session.attacked) = (None, None);
         });
         self.draw();
     }
@@ -184,13 +190,13 @@ impl Studio {
     pub fn report(&self, fitted: &Fitted) -> Result<Report> {
         let models = fitted.models.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = report_of(models.fit())?;
-        report.command = self.command(&fitted.again());
+        report.command = self.command(Job::Fit, &fitted.again());
         report.comparison = fitted.comparison.clone();
         Ok(report)
     }
 
-    fn command(&self, settings: &Settings) -> String {
-        command(Job::Fit, &self.named(settings))
+    fn command(&self, job: Job, settings: &Settings) -> String {
+        command(job, &self.named(settings))
     }
 
     /// Files that were dropped on the page are where the user has them.
@@ -237,8 +243,9 @@ impl Studio {
                 "fixed": fitted.fixed_because,
                 "moved": fitted.moved,
             })),
-            "command": session.table.is_some().then(|| self.command(&again)),
-            "python": session.table.is_some().then(|| python(&named)),
+            "attacked": session.attacked.as_ref().map(|a| a.state(&self.command(Job::Attack, &a.settings))),
+            "command": session.table.is_some().then(|| self.command(Job::Fit, &again)),
+            "python": session.table.as_ref().map(|(_, preview)| python(&named, preview.dialect)),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! A running job in the browser: the page of `--watch`. It shows and cannot change anything.
 
 mod board;
+mod part;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -23,12 +24,14 @@ use crate::guard::{Guard, guard};
 use crate::progress::Gauge;
 use crate::routes::{STYLE, report_script};
 use board::Board;
-pub use board::Part;
+pub use part::Part;
 
 const PAGE: &str = include_str!("page/watch.html");
 const SCRIPT: &str = include_str!("page/watch.js");
 /// How long open tabs may take to fetch the end of a run.
 const FAREWELL: Duration = Duration::from_secs(3);
+/// How long a run that was over at once waits for a tab that is about to open.
+const OPENING: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A page that shows a job while it runs, served by a thread of its own.
@@ -70,6 +73,11 @@ impl Watching {
         self.board.lose(name, why);
     }
 
+    /// A result on the way, in words.
+    pub fn note(&self, line: &str) {
+        self.board.note(line);
+    }
+
     /// The job is over; the report takes the place of what was shown.
     pub fn end(&self, good: bool, words: &str, report: Option<&Report>) {
         self.board.end(good, words, report);
@@ -81,7 +89,8 @@ impl Watching {
         let began = Instant::now();
         let open = || match stay {
             true => !enough(),
-            false => self.board.tabs() > 0 && began.elapsed() < FAREWELL,
+            false if self.board.was_visited() => self.board.tabs() > 0 && began.elapsed() < FAREWELL,
+            false => began.elapsed() < OPENING,
         };
         while open() {
             std::thread::sleep(LOOK);

@@ -57,6 +57,8 @@ pub struct Comparison<'a> {
     pub fallback: bool,
     /// How accurately to solve.
     pub settings: Settings,
+    /// Asked before longer pieces of work; once it says no, nobody looks at the outcome any more.
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// One method, tuned and judged.
@@ -226,7 +228,8 @@ impl Comparison<'_> {
 
     /// Methods that only choose a ridge.
     fn alone(&self, parts: &Parts, models: impl Fn(&Dataset, f64) -> Result<Matrix> + Sync) -> Result<Judged> {
-        let tried = self.ridges.par_iter().map(|&ridge| {
+        let ridges = if (self.go_on)() { self.ridges } else { &self.ridges[..1] };
+        let tried = ridges.par_iter().map(|&ridge| {
             let loss = LossSpec::Same(self.family);
             let errors = pooled_errors(&parts.train, &parts.folds, &loss, |train| models(train, ridge))?;
             let error = errors.mean().unwrap_or(f64::INFINITY);
@@ -290,8 +293,11 @@ impl Comparison<'_> {
         let (Some(cost), true) = (Cost::of(self.family), self.intercept) else { return Vec::new() };
         let (family, intercept, attributes) = (self.family, self.intercept, self.attributes);
         let rows = Rows { graph, data: &parts.train, family, cost, intercept, groups: None, attributes };
-        let growing = Growing { seed, go_on: &|| true };
+        let growing = Growing { seed, go_on: self.go_on };
         let judged = |(name, linear): &(&'static str, Option<Linear>)| {
+            if !(self.go_on)() {
+                return None;
+            }
             let (predictions, chosen) = match linear {
                 Some(linear) => {
                     let fit = linear.fit(&rows, &parts.folds, &|_| Watch::Continue).ok()?;

@@ -310,6 +310,10 @@ fn point_08_asking_goes_on_until_it_settles_or_says_so() {
     sandbox.write("slow.csv", slow);
     let told = sandbox.json("ask slow.csv --target y --validation 0.25");
     assert!(told["rounds"].as_u64().unwrap() > 200, "{told}");
+    assert!(told["notices"].to_string().contains("give --standardize"), "{told}");
+    let even = sandbox.json("ask slow.csv --target y --validation 0.25 --standardize");
+    assert!(!even["notices"].to_string().contains("hard on solvers"), "{even}");
+    assert!(even["validation_error"].as_f64() <= told["validation_error"].as_f64(), "{even}");
     let few = sandbox.json("ask slow.csv --target y --validation 0.25 --rounds 3");
     assert_eq!(few["rounds"], 3);
     let notices = few["notices"].to_string();

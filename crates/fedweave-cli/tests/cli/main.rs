@@ -16,6 +16,7 @@ mod intervals;
 mod membership;
 mod models;
 mod new_nodes;
+mod newcomer;
 mod not_errors;
 mod outputs;
 mod path;

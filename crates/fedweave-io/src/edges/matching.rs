@@ -63,6 +63,7 @@ impl fmt::Display for Matching {
         let quoted = |ids: &[String]| ids.iter().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(", ");
         let (shared, nodes) = (self.shared, self.nodes);
         match shared {
+            0 if nodes == 1 => write!(f, "the one node with rows has no edge")?,
             0 => write!(f, "none of the {nodes} nodes with rows has an edge")?,
             _ => write!(
                 f,

@@ -195,7 +195,7 @@ impl Feature {
             Feature::OneHot { levels, baseline, .. } => {
                 let hot = positions(table, column, levels, rows)?;
                 for (i, hot) in hot.into_iter().enumerate() {
-                    let hot = hot.ok_or_else(|| missing(table, column, rows[i]))?;
+                    let hot = hot.ok_or_else(|| missing(table, column, rows[i], NO_WORD))?;
                     if let Some(k) = hot.checked_sub(usize::from(*baseline)) {
                         x.row_mut(i)[first + k] = 1.0;
                     }
@@ -217,7 +217,7 @@ fn fill_number(
     let values = table.finite(column)?;
     for (i, &row) in rows.iter().enumerate() {
         let value = Some(values.values[row]).filter(|v| !v.is_nan()).or(mean);
-        x.row_mut(i)[to] = value.ok_or_else(|| missing(table, column, row))?;
+        x.row_mut(i)[to] = value.ok_or_else(|| missing(table, column, row, NO_NUMBER))?;
     }
     Ok(())
 }
@@ -277,8 +277,12 @@ fn positions(table: &Table, column: usize, known: &[String], rows: &[usize]) -> 
     rows.iter().map(position).collect()
 }
 
-fn missing(table: &Table, column: usize, row: usize) -> IoError {
-    table.place(row).fault(Fault::MissingCell { column: table.names()[column].clone() })
+/// What to do where a number is missing, or a word, which has no mean to fill it with.
+const NO_NUMBER: &str = "fill it, or fit with --missing mean";
+const NO_WORD: &str = "fill it, or leave the row out";
+
+fn missing(table: &Table, column: usize, row: usize, remedy: &'static str) -> IoError {
+    table.place(row).fault(Fault::MissingCell { column: table.names()[column].clone(), remedy })
 }
 
 fn used_levels(text: &Text, rows: &[usize]) -> Vec<String> {

@@ -83,8 +83,14 @@ impl Roles {
 
 /// The first cell of a column that is no number.
 fn example(table: &Table, column: usize) -> Option<Example> {
-    let cell = table.numbers(column).stray.clone()?;
-    Some(Example { column: table.names()[column].clone(), value: cell.value, place: table.place(cell.row) })
+    let numbers = table.numbers(column);
+    let cell = numbers.stray.clone()?;
+    Some(Example {
+        column: table.names()[column].clone(),
+        after_numbers: cell.row > numbers.missing,
+        place: table.place(cell.row),
+        value: cell.value,
+    })
 }
 
 fn features(spec: &InputSpec, table: &Table) -> Result<Vec<FeatureColumn>, IoError> {

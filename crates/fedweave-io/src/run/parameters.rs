@@ -40,7 +40,9 @@ pub fn read_node_numbers(dir: &Path, file: &str) -> Result<Parameters, IoError> 
     for j in 0..features.len() {
         let values = table.finite(j + 1)?;
         if let Some(&row) = values.gaps().first() {
-            return Err(table.place(row).fault(Fault::MissingCell { column: features[j].clone() }));
+            return Err(table
+                .place(row)
+                .fault(Fault::MissingCell { column: features[j].clone(), remedy: "write it again" }));
         }
         values.values.iter().enumerate().for_each(|(i, &v)| w.row_mut(i)[j] = v);
     }

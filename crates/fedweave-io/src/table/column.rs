@@ -45,9 +45,10 @@ pub struct Cell {
     pub value: String,
 }
 
-/// True for the ways to leave a cell blank: nothing, `NA`, `NaN`, `nan`, `null`, `NULL`, `?`.
+/// True for the ways to leave a cell blank: nothing, `NA`, `N/A`, `n/a`, `#N/A`, `<NA>`, `NaN`, `nan`, `null`, `NULL`, `?`, `-`, `--`.
 pub fn is_missing(cell: &str) -> bool {
-    matches!(cell, "" | "NA" | "NaN" | "nan" | "null" | "NULL" | "?")
+    let cell = cell.trim_ascii();
+    matches!(cell, "" | "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "NaN" | "nan" | "null" | "NULL" | "?" | "-" | "--")
 }
 
 impl Numbers {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::column::Growing;
 use super::records::Records;
-use super::{Kind, Table, check_header};
+use super::{Dialect, Kind, Table, check_header};
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
 
@@ -30,7 +30,8 @@ pub(super) fn read(path: &Path, input: Box<dyn BufRead>, kind: &dyn Fn(&str) -> 
         notes.push("commas in numbers are read as decimal points".into());
     }
     let columns = columns.into_iter().map(Growing::finish).collect();
-    Ok(Table { path: path.to_path_buf(), names, columns, lines, at: At::Line, notes })
+    let dialect = Dialect { separator: records.delimiter(), decimal_commas };
+    Ok(Table { path: path.to_path_buf(), names, columns, lines, at: At::Line, notes, dialect })
 }
 
 /// The lines of the rows, and whether numbers had commas for decimal points.

@@ -13,7 +13,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::column::{Cell, Growing};
-use super::{Kind, Table, check_header};
+use super::{Dialect, Kind, Table, check_header};
 use crate::error::{At, IoError, Place};
 use crate::fault::Fault;
 use cells::Cells;
@@ -44,6 +44,7 @@ fn decode(path: &Path, file: File, kind: &dyn Fn(&str) -> Kind) -> Result<Table,
         lines: (1..=rows as u64).collect(),
         at: At::Row,
         notes: Vec::new(),
+        dialect: Dialect::default(),
     })
 }
 

@@ -51,8 +51,9 @@ fn text_columns_are_named_together_with_an_example_and_the_cure() {
     let spec = folder.spec("node,x,sky,wind,y\na,1,3,N,1\na,2,blue,SW,2\n");
     assert_eq!(
         failure(&folder, &spec),
-        "nodes.csv: not numeric: sky (\"blue\" at nodes.csv:3), wind (\"N\" at nodes.csv:2); \
-         drop them (--drop sky,wind) or one-hot encode them (--one-hot sky,wind)"
+        "nodes.csv: not numeric: sky (\"blue\" at nodes.csv:3, numbers before), wind (\"N\" at nodes.csv:2); \
+         drop them (--drop sky,wind) or one-hot encode them (--one-hot sky,wind); \
+         where single cells hold no number, leave them empty (--missing drop or --missing mean)"
     );
     assert_eq!(load(&InputSpec { drop: strings(&["sky", "wind"]), ..spec }).unwrap().features, ["x"]);
 }
@@ -227,7 +228,7 @@ fn another_file_is_encoded_alike() {
     assert_eq!(refusal("node,x\na,1\n"), "new.csv: no column \"sky\"; the columns are node, x");
     assert_eq!(
         refusal("node,x,sky\na,1,\n"),
-        "new.csv:2: column sky: the value is missing; fill it, or fit with --missing mean"
+        "new.csv:2: column sky: the value is missing; fill it, or leave the row out"
     );
     assert_eq!(refusal("node,x,sky\n,1,blue\n"), "new.csv:2: the node id is empty; every row needs one");
 }

@@ -223,7 +223,7 @@ fn faults_name_the_row() {
     assert!(failure(&folder, &spec).starts_with("missing values: x 2 (first at nodes.pq: row 2); use --missing drop"));
     let text = |text: &str| Some(ByteArray::from(text));
     with("binary x (STRING)", cells::<ByteArrayType>([text("1"), text("warm"), None]));
-    assert!(failure(&folder, &spec).contains("x (\"warm\" at nodes.pq: row 2)"));
+    assert!(failure(&folder, &spec).contains("x (\"warm\" at nodes.pq: row 2, numbers before)"));
     let one_hot = InputSpec { one_hot: strings(&["x"]), missing: MissingPolicy::Drop, ..spec };
     assert_eq!(load(&one_hot).unwrap().features, ["x=1", "x=warm"]);
 }

@@ -69,8 +69,14 @@ fn broken_tables_are_refused_with_file_and_line() {
         ),
         (b"node,x,x\na,1,2\n", "nodes.csv:1: two columns are named \"x\"; rename one"),
         (b"node,x,\na,1,2\n", "nodes.csv:1: column 3 has no name; name it in the header (or remove a trailing comma)"),
-        (b"node,x,y\na,1,2\n\xff,1,2\n", "nodes.csv:3: not UTF-8 text; save the file as UTF-8"),
-        (b"node,x,y\n\"\xff\",1,2\n", "nodes.csv:2: not UTF-8 text; save the file as UTF-8"),
+        (
+            b"node,x,y\na,1,2\n\xff,1,2\n",
+            "nodes.csv:3: not UTF-8 text; save the file as UTF-8, e.g. by iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv",
+        ),
+        (
+            b"node,x,y\n\"\xff\",1,2\n",
+            "nodes.csv:2: not UTF-8 text; save the file as UTF-8, e.g. by iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv",
+        ),
         (
             b"node,x,y\na,1,2\n\"b,1,2\nc,1,2\n",
             "nodes.csv:3: a quoted field opens here and never closes; add the missing quote, or double a quote inside a field",
@@ -85,7 +91,7 @@ fn broken_tables_are_refused_with_file_and_line() {
         ),
         (
             b"node,x,y\na,1,high\n",
-            "nodes.csv:2: column y: \"high\" is not a number; correct it, or, if it is the class to predict, use --loss multinomial, or 0 and 1",
+            "nodes.csv:2: column y: \"high\" is not a number; correct it or leave the cell empty; to predict a class, use --loss logistic (two) or multinomial",
         ),
     ];
     for (content, message) in cases {

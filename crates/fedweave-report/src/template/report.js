@@ -312,7 +312,8 @@ function prepareNetwork() {
     const factors = { in: 1.6, out: 1 / 1.6, all: 1e-9 };
     button.addEventListener('click', () => zoomAt(factors[button.dataset.zoom]));
   }
-  new ResizeObserver(() => placeLabels()).observe(frame);
+  // A studio takes the page away, and its frame shrinks to nothing.
+  new ResizeObserver(() => { if (frame.isConnected) placeLabels(); }).observe(frame);
 }
 
 function point(event, i) {

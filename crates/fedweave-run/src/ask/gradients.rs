@@ -43,6 +43,7 @@ pub(super) fn ask(
     let tell = request.tells(askers.len());
     let learn = |asking: &Asking| learn_all(&*losses, eta, asking, &askers, tell, &input, observer);
     let (asking, (w, lessons)) = until_settled(asking, request.rounds.is_none(), learn, &mut notices)?;
+    notices.extend(training.uneven(UNEVEN));
     let parameters = training.restore(&loss, &w);
     let only = |errors: Errors| only(errors, &askers);
     let held_out = match split {
@@ -110,6 +111,9 @@ fn until_settled(
         }
     }
 }
+
+/// Gradient steps are slow where the largest column is so many times the smallest: those that it allows hardly move the other's coefficient.
+const UNEVEN: f64 = 10.0;
 
 /// Lets all askers learn, side by side: the models of all nodes, those of others zero, and from whom they learnt.
 fn learn_all(

@@ -75,7 +75,12 @@ impl CompareResult {
                 (false, MethodKind::Networked) => MethodKind::Other,
                 (false, kind) => kind,
             };
-            report::Method { name: method.name.into(), kind, error, standard_error: Some(standard_error) }
+            report::Method {
+                name: method.name.into(),
+                kind,
+                error,
+                standard_error: Some(standard_error).filter(|e| e.is_finite()),
+            }
         };
         page.comparison = Some(report::Comparison {
             methods: self.methods().into_iter().map(method).collect(),

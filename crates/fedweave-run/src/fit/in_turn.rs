@@ -63,7 +63,7 @@ pub(super) fn strength(
 /// The mathematics asks for problems, and knows errors of the mathematics only: the rest was checked before.
 fn mathematics(error: crate::Error) -> fedweave::Error {
     match error {
-        crate::Error::Mathematics(error) | crate::Error::Data { source: error, .. } => error,
+        crate::Error::Mathematics(error) | crate::Error::Data { cause: error, .. } => error,
         _ => fedweave::Error::Method { method: "cross-validation", needs: "a problem that can be built" },
     }
 }

@@ -10,6 +10,9 @@ use crate::classes;
 use crate::error::Result;
 use crate::wording::{clusters, counted, error_name, loss_name, notices, number, shown, written};
 
+/// Columns that differ more are pointed at where the solver did not reach its tolerance.
+const UNEVEN: f64 = 1e4;
+
 /// A few lines for people; `path` is the run directory, if one was written.
 pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     let s = &fit.solution;
@@ -41,6 +44,8 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
         s.iterations,
         fit.seconds
     ));
+    let hard = (s.status != Status::Converged).then(|| fit.training.uneven(UNEVEN)).flatten();
+    lines.extend(hard.map(|words| format!("note: {words}")));
     lines.extend(fit.traffic.as_ref().map(|t| sent(t.last())));
     lines.push(match s.certified_gap {
         Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),

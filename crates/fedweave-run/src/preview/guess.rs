@@ -117,12 +117,20 @@ fn is_number_of_row(column: &ColumnFacts, rows: usize) -> bool {
     column.distinct == rows && ["id", "index", "row", "no", "nr", "unnamed"].contains(&words(&name)[0].as_str())
 }
 
-pub(super) fn warnings(rows: usize, columns: &[ColumnFacts]) -> Vec<String> {
+pub(super) fn warnings(rows: usize, columns: &[ColumnFacts], guess: &Settings) -> Vec<String> {
     let mut all = Vec::new();
+    let node = match guess.get("node") {
+        Some(Value::Text(name)) => name.as_str(),
+        _ => "node",
+    };
     for column in columns {
         let name = &column.name;
         if column.missing > 0 {
             all.push(format!("{name}: {} of {rows} cells are missing", column.missing));
+        }
+        if name == node {
+            all.extend((column.distinct == 1).then(|| format!("{name}: there is one node only, which learns alone")));
+            continue;
         }
         if column.distinct <= 1 {
             all.push(format!("{name}: every row has the same value; it cannot help"));
@@ -169,7 +177,7 @@ mod tests {
         };
         let said = ["node", "target", "by", "features", "one-hot", "loss"].map(texts);
         assert_eq!(said, ["zip", "price", "lat,lon", "beds", "type", ""]);
-        assert!(warnings(100, &columns)[0].starts_with("note: text with 90 values"));
+        assert!(warnings(100, &columns, &guess)[0].starts_with("note: text with 90 values"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Which files, and the part each column plays.
 
+use std::path::Path;
+
 use fedweave::loss::Family;
-use fedweave_io::{InputSpec, Metric, MissingPolicy, TargetKind};
+use fedweave_io::{InputSpec, Kind, Metric, MissingPolicy, Table, TargetKind};
 
 use super::settings::{Reader, choice};
 use crate::error::{Error, Result, require};
@@ -29,7 +31,8 @@ pub fn input_spec(
     let target = reader.string("target");
     require!(
         target.is_some() || target_kind == TargetKind::None,
-        "which column is to be predicted? give --target COLUMN (only the point loss needs none)"
+        "which column is to be predicted? give --target COLUMN (only the point loss needs none){}",
+        columns(&nodes)
     );
     let missing = [("error", MissingPolicy::Error), ("drop", MissingPolicy::Drop), ("mean", MissingPolicy::Mean)];
     Ok(InputSpec {
@@ -52,6 +55,12 @@ pub fn input_spec(
         intercept,
         ..InputSpec::new(nodes)
     })
+}
+
+/// The columns of a table, for those who have to choose; nothing if it cannot be read.
+fn columns(table: &Path) -> String {
+    let found = Table::read(table, |_| Kind::Skip);
+    found.map_or(String::new(), |table| format!("; the columns are {}", table.names().join(", ")))
 }
 
 /// A distance by name.

@@ -15,7 +15,7 @@ use crate::request::attack::AttackRequest;
 use crate::watch::Observer;
 
 use lab::Lab;
-pub use result::{AttackResult, Step};
+pub use result::{AttackResult, COLUMNS, Step};
 
 /// Attacks with one node, two nodes, ... until the harm is done or the budget is spent.
 pub fn attack(request: AttackRequest, input: Input, observer: &dyn Observer) -> Result<AttackResult> {

@@ -1,5 +1,7 @@
 // The page of the studio. It keeps nothing: what is open, chosen, running and found is the server's, and comes as one state whenever it
 // changes, to every tab. Texts are only ever set as textContent; fragments of reports come from the server's own templates.
+import { asked, showAttack } from '/attack.js';
+
 const byId = (id) => document.getElementById('s-' + id);
 document.documentElement.classList.add('scripted');
 
@@ -7,6 +9,7 @@ let state = null;
 let said = '';          // the settings that the form shows
 let opened = '';        // the table that the form shows
 let drawn = -1;         // the picture that is shown
+let drawing = false;
 let report = null;      // the script of the report that is shown
 let sliding = false;    // lambda is on its way
 let wanted = null;      // where lambda is to go next
@@ -173,7 +176,7 @@ function show(next) {
     fill(byId('files'), state.files, undefined, 'a file of this folder');
     fill(byId('edge-files'), state.files, undefined, 'a file of this folder');
   }
-  for (const id of ['choices', 'graph', 'model', 'privacy', 'go', 'again']) byId(id).hidden = !table;
+  for (const id of ['choices', 'graph', 'model', 'privacy', 'go', 'attack', 'again']) byId(id).hidden = !table;
   complain(state.problem);
   if (table) {
     byId('table').textContent = `${table.name}: ${table.rows.toLocaleString('en')} rows, ${table.columns.length} columns`;
@@ -188,6 +191,7 @@ function show(next) {
     byId('python').textContent = state.python;
   }
   showWork(work);
+  showAttack(state.attacked);
   byId('report').hidden = !fitted;
   byId('summary').hidden = !table || Boolean(fitted) || !state.words;
   byId('counts').textContent = state.words;
@@ -206,7 +210,7 @@ function showWork(work) {
   const running = Boolean(work && work.running);
   byId('work').hidden = !work;
   byId('cancel').hidden = !running;
-  byId('fit').disabled = byId('compare').disabled = byId('export').disabled = running || Boolean(state.problem);
+  for (const id of ['fit', 'compare', 'go-attack', 'export']) byId(id).disabled = running || Boolean(state.problem);
   if (!work) return;
   const bar = byId('progress');
   bar.hidden = !running;
@@ -215,7 +219,7 @@ function showWork(work) {
   const objective = work.objective === null ? '' : `, objective ${short(work.objective)}`;
   const how = work.iteration ? `, iteration ${work.iteration}${objective}` : '';
   byId('words').textContent = running
-    ? (work.cancelling ? 'stopping …' : `${work.name}: ${work.what || 'reading'}${how}, ${work.seconds.toFixed(1)} s`)
+    ? `${work.name}: ${work.what || 'reading'}${how}, ${work.seconds.toFixed(1)} s`
     : `${work.name}: ${work.words.split('\n')[0]}`;
   byId('words').classList.toggle('problem', !running && !work.good);
 }
@@ -259,7 +263,18 @@ async function slide() {
 
 /* ---- the picture ---- */
 
+// One after the other: the script of a picture expects its elements.
 async function draw() {
+  if (drawing) return;
+  drawing = true;
+  try {
+    while (state.picture !== drawn) await drawNow();
+  } finally {
+    drawing = false;
+  }
+}
+
+async function drawNow() {
   drawn = state.picture;
   const answer = await fetch('/picture').catch(() => null);
   if (!answer) return;
@@ -271,9 +286,7 @@ async function draw() {
   report = null;
   if (!document.getElementById('data')) return;
   const now = drawn;
-  const script = await import(`/report.js?picture=${now}`);
-  if (now !== drawn) return;
-  report = script;
+  report = await import(`/report.js?picture=${now}`);
   const again = kept.name === undefined ? -1 : report.data.name.indexOf(kept.name);
   if (again >= 0) { report.choose(again); showPulls(); }
   if (kept.scroll) window.scrollTo(0, kept.scroll);
@@ -321,6 +334,11 @@ for (const type of ['dragover', 'dragleave', 'drop']) {
   });
 }
 for (const id of ['fit', 'compare', 'cancel']) byId(id).addEventListener('click', () => ask('/' + id));
+byId('go-attack').addEventListener('click', () => {
+  const wanted = asked();
+  if (typeof wanted === 'string') complain(wanted);
+  else ask('/attack', wanted);
+});
 byId('export').addEventListener('click', () => ask('/export', { out: byId('out').value }));
 byId('slider').addEventListener('input', () => {
   wanted = at(state.fitted.range, Number(byId('slider').value));

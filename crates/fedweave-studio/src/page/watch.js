@@ -62,10 +62,17 @@ function parts(list) {
   }));
 }
 
+function notes(lines) {
+  byId('notes').hidden = !lines.length;
+  // Only what is new: a list that is spoken is not to begin again.
+  for (const line of lines.slice(byId('lines').children.length)) byId('lines').append(element('li', '', line));
+}
+
 function show(state) {
   byId('gone').hidden = true;
   const { ended } = state;
-  byId('what').textContent = state.what ? state.what[0].toUpperCase() + state.what.slice(1) : 'Starting';
+  const words = state.parts.length ? `A federation of ${state.parts.length} parts` : state.what || 'starting';
+  byId('what').textContent = words[0].toUpperCase() + words.slice(1);
   byId('command').textContent = state.command;
   const status = byId('status');
   const lost = state.parts.filter((part) => part.lost).length;
@@ -77,6 +84,7 @@ function show(state) {
   else bar.value = state.share;
   facts(state);
   parts(state.parts);
+  notes(state.notes);
   if (ended) end(ended);
   else if (state.points !== points && !timer) {
     timer = setTimeout(() => { timer = null; draw(state.points); }, Math.max(0, drawn + PAUSE - Date.now()));
@@ -89,6 +97,8 @@ async function picture() {
 }
 
 async function draw(count) {
+  // The program goes as soon as it has told how it ended.
+  if (over) return;
   drawn = Date.now();
   points = count;
   const html = await picture();

@@ -1,13 +1,14 @@
 //! What a running job has said so far, for every tab that looks at it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use fedweave_report::{Report, Step, live};
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
+use super::part::Part;
 use crate::progress::Progress;
 
 /// More points than this are thinned.
@@ -18,6 +19,9 @@ pub struct Board {
     seen: Mutex<Seen>,
     changed: watch::Sender<u64>,
     tabs: AtomicUsize,
+    /// Some tab has looked.
+    visited: AtomicBool,
+    began: Instant,
 }
 
 #[derive(Default)]
@@ -29,6 +33,7 @@ struct Seen {
     stride: usize,
     words: usize,
     parts: Vec<Part>,
+    notes: Vec<String>,
     ended: Option<Ended>,
 }
 
@@ -36,38 +41,23 @@ struct Seen {
 struct Ended {
     good: bool,
     words: String,
+    /// After so many seconds.
+    seconds: f64,
     /// The report, drawn.
     page: Option<String>,
-}
-
-/// Where one process of a federation stands.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// What it is doing.
-    pub state: String,
-    /// Rounds done.
-    pub round: u64,
-    /// Largest residual it knows of.
-    pub residual: Option<f64>,
-    /// Bytes sent to neighbours, and received from them.
-    pub sent: u64,
-    /// See `sent`.
-    pub received: u64,
-    /// Neighbours that it can reach.
-    pub up: usize,
-    /// Neighbours that it has.
-    pub neighbours: usize,
-    /// It is gone, or does not answer: why.
-    pub lost: Option<String>,
 }
 
 impl Board {
     /// An empty board for a command.
     pub fn new(command: &str) -> Self {
         let seen = Seen { command: command.to_owned(), stride: 1, ..Seen::default() };
-        Board { seen: Mutex::new(seen), changed: watch::channel(0).0, tabs: AtomicUsize::new(0) }
+        Board {
+            seen: Mutex::new(seen),
+            changed: watch::channel(0).0,
+            tabs: AtomicUsize::new(0),
+            visited: AtomicBool::new(false),
+            began: Instant::now(),
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -126,11 +116,17 @@ impl Board {
         });
     }
 
+    /// A result on the way.
+    pub fn note(&self, line: &str) {
+        self.change(|seen| seen.notes.push(line.to_owned()));
+    }
+
     /// The job is over.
     pub fn end(&self, good: bool, words: &str, report: Option<&Report>) {
         // A page that cannot be drawn is told of where the run directory is written.
         let page = report.and_then(|report| live::body(report).ok());
-        self.change(|seen| seen.ended = Some(Ended { good, words: words.to_owned(), page }));
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.change(|seen| seen.ended = Some(Ended { good, words: words.to_owned(), seconds, page }));
     }
 
     /// How many tabs are looking.
@@ -138,16 +134,23 @@ impl Board {
         self.tabs.load(Ordering::SeqCst)
     }
 
+    /// True once a tab has looked.
+    pub fn was_visited(&self) -> bool {
+        self.visited.load(Ordering::SeqCst)
+    }
+
     /// A tab is looking, until what it gets is dropped.
     pub fn look(self: &Arc<Self>) -> Look {
         self.tabs.fetch_add(1, Ordering::SeqCst);
+        self.visited.store(true, Ordering::SeqCst);
         Look(self.clone())
     }
 
     /// All that a page needs to know.
     pub fn state(&self) -> Json {
         let seen = self.seen();
-        let Progress { what, share, seconds, record } = &seen.progress;
+        let Progress { what, share, record, .. } = &seen.progress;
+        let seconds = seen.ended.as_ref().map_or_else(|| self.began.elapsed().as_secs_f64(), |ended| ended.seconds);
         json!({
             "command": seen.command,
             "what": what,
@@ -159,6 +162,7 @@ impl Board {
             "residual": record.as_ref().map(|record| record.kkt.residual()),
             "points": seen.history.len(),
             "parts": seen.parts,
+            "notes": seen.notes,
             "ended": seen.ended.as_ref().map(|ended| json!({
                 "good": ended.good, "words": ended.words, "report": ended.page.is_some(),
             })),

@@ -338,9 +338,10 @@ impl<'a> Judge<'a> {
         if let (false, Some(w), Some(u)) = (self.kkt_of_best, &self.w, &self.u) {
             self.kkt = certificate::kkt(self.problem, w, u, self.objective);
         }
+        let doubtful = certified_gap.is_none() && self.kkt.residual() > DOUBTFUL * self.settings.tolerance;
         Solution {
             step_ratio: self.step_ratio,
-            status,
+            status: if status == Status::Converged && doubtful { Status::Stalled } else { status },
             objective: self.objective,
             certified_gap,
             kkt: self.kkt,
@@ -352,6 +353,10 @@ impl<'a> Judge<'a> {
         }
     }
 }
+
+/// Without a certificate, models whose residual is so many times the tolerance after all are not called solved: rounding, as of
+/// columns of very different sizes, made the residual of the iterates look smaller.
+const DOUBTFUL: f64 = 100.0;
 
 /// A correction may cost about as much as the iterations so far, and more where it is cheap.
 fn steps_max(problem: &Problem, iteration: usize) -> usize {

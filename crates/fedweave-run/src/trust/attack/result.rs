@@ -9,6 +9,8 @@ use crate::wording::{counted, digits};
 
 /// The share of rows that open, with which a backdoor counts as one.
 const OPEN: f64 = 0.5;
+/// What stands in the columns of [`Step::cells`].
+pub const COLUMNS: [&str; 6] = ["attackers", "honest", "attacked", "raise", "at most", "worst lie"];
 
 /// What so many nodes achieve.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,12 +41,29 @@ pub struct Proven {
 impl Step {
     /// The relative increase of the error.
     pub fn raise(&self) -> f64 {
-        self.error / self.clean - 1.0
+        raise(self.error, self.clean)
     }
 
     /// The largest increase that is not ruled out.
     pub fn raise_max(&self) -> Option<f64> {
-        Some(self.proven.as_ref().ok()?.error? / self.clean - 1.0)
+        Some(raise(self.proven.as_ref().ok()?.error?, self.clean))
+    }
+
+    /// In words, as a row of a table.
+    pub fn cells(&self) -> [String; 6] {
+        let lie = self.lie.map_or(String::new(), |lie| match lie.factor() {
+            Some(factor) => format!("{} x {factor}", lie.name()),
+            None => lie.name().into(),
+        });
+        let success = self.success.map_or(String::new(), |s| format!("backdoor opens for {:.0} % of rows", 100.0 * s));
+        [
+            self.attackers.to_string(),
+            digits(Some(self.clean)),
+            digits(Some(self.error)),
+            percent(self.raise()),
+            self.raise_max().map_or("no bound".into(), percent),
+            lie + &success,
+        ]
     }
 
     /// What the attacker wants has happened.
@@ -123,43 +142,29 @@ impl AttackResult {
         })
     }
 
+    /// What was attacked, and how harm is measured.
+    pub fn headline(&self) -> String {
+        format!(
+            "attack on {} by {}: {} of held-out rows, lambda {}, penalty {}",
+            self.victim.as_deref().unwrap_or("all honest nodes"),
+            self.kind.name(),
+            self.error_name,
+            digits(Some(self.lambda)),
+            self.penalty
+        )
+    }
+
     /// In words.
     pub fn text(&self) -> String {
-        let whose = self.victim.as_deref().unwrap_or("all honest nodes");
-        let mut lines = vec![
-            format!(
-                "attack on {whose} by {}: {} of held-out rows, lambda {}, penalty {}",
-                self.kind.name(),
-                self.error_name,
-                digits(Some(self.lambda)),
-                self.penalty
-            ),
-            format!(
-                "{:>9}  {:>10}  {:>10}  {:>8}  {:>11}  worst lie",
-                "attackers", "honest", "attacked", "raise", "at most"
-            ),
-        ];
-        for step in &self.steps {
-            let lie = step.lie.map_or(String::new(), |lie| match lie.factor() {
-                Some(factor) => format!("{} x {factor}", lie.name()),
-                None => lie.name().into(),
-            });
-            let success =
-                step.success.map_or(String::new(), |s| format!("backdoor opens for {:.0} % of rows", 100.0 * s));
-            lines.push(format!(
-                "{:>9}  {:>10}  {:>10}  {:>8}  {:>11}  {lie}{success}",
-                step.attackers,
-                digits(Some(step.clean)),
-                digits(Some(step.error)),
-                percent(step.raise()),
-                step.raise_max().map_or("no bound".into(), percent),
-            ));
-        }
+        let line = |[a, b, c, d, e, f]: [&str; 6]| format!("{a:>9}  {b:>10}  {c:>10}  {d:>8}  {e:>11}  {f}");
+        let mut lines = vec![self.headline(), line(COLUMNS)];
+        lines.extend(self.steps.iter().map(|step| line(step.cells().each_ref().map(String::as_str))));
         lines.extend(self.verdict());
         lines.join("\n")
     }
 
-    fn verdict(&self) -> Vec<String> {
+    /// What follows from the steps, and what is proven.
+    pub fn verdict(&self) -> Vec<String> {
         let harm = match self.kind {
             AttackKind::Backdoor => "opens a backdoor for half of the rows".into(),
             _ => format!("raises the error by {} %", (1000.0 * self.raise).round() / 10.0),
@@ -187,6 +192,11 @@ impl AttackResult {
         }
         lines
     }
+}
+
+/// The relative increase of an error; from nothing to nothing there is none.
+fn raise(error: f64, clean: f64) -> f64 {
+    if error == clean { 0.0 } else { error / clean - 1.0 }
 }
 
 fn percent(share: f64) -> String {
