@@ -2,6 +2,7 @@
 
 mod again;
 mod any_model;
+pub mod leave;
 mod report;
 mod summary;
 mod tuned;
@@ -294,6 +295,12 @@ impl CompareResult {
         let difference = |i: usize| Some(self.node_error(method, i)? - self.node_error(LOCAL, i)?);
         let all: Vec<f64> = (0..self.input.names.len()).filter_map(difference).collect();
         (all.iter().filter(|d| **d < 0.0).count(), all.iter().filter(|d| **d > 0.0).count())
+    }
+
+    /// Nodes that could be judged.
+    pub fn judged(&self, method: Method) -> usize {
+        let both = |i: &usize| self.node_error(method, *i).is_some() && self.node_error(LOCAL, *i).is_some();
+        (0..self.input.names.len()).filter(both).count()
     }
 
     /// Splits in which the true graph beats the shuffled one.
