@@ -303,6 +303,16 @@ impl CompareResult {
         (0..self.input.names.len()).filter(both).count()
     }
 
+    /// The share of nodes that do worse than with their local model, split by split.
+    pub fn hurt_by_split(&self, method: Method) -> Vec<f64> {
+        let share = |outcome: &Outcome| {
+            let pairs = method.test(outcome)?.by_node.iter().zip(&outcome.local.test.by_node);
+            let judged: Vec<bool> = pairs.filter_map(|(ours, local)| Some((*ours)? > (*local)?)).collect();
+            Some(judged.iter().filter(|hurt| **hurt).count() as f64 / judged.len().max(1) as f64)
+        };
+        self.outcomes.iter().filter_map(share).collect()
+    }
+
     /// Splits in which the true graph beats the shuffled one.
     pub fn better_than_shuffled(&self) -> usize {
         self.outcomes.iter().filter(|o| o.networked.test.mean() < o.shuffled.test.mean()).count()

@@ -20,6 +20,7 @@ pub fn summary(compared: &CompareResult) -> Value {
         let by_split: Vec<Option<f64>> = compared.outcomes.iter().map(|o| method.test(o)?.mean()).collect();
         let facts = json!({
             "test_error": error, "standard_error": standard_error, "nodes_gain": gain, "nodes_lose": lose,
+            "share_hurt_by_split": compared.hurt_by_split(*method),
             "share_hurt": lose as f64 / compared.judged(*method).max(1) as f64,
             "ridge": chosen(|j| json!(j.ridge)), "lambda": chosen(|j| json!(j.lambda)),
             "test_error_by_split": by_split,

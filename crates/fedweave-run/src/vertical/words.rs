@@ -65,10 +65,7 @@ pub fn text(result: &VerticalResult, path: Option<&std::path::Path>) -> String {
         traffic.messages(),
         traffic.rounds()
     ));
-    lines.push(
-        "  what that reveals: slopes of the loss say to every party much about the labels; see the guide on parties"
-            .into(),
-    );
+    lines.push("  what that reveals: slopes of the loss say to every party much about the labels".into());
     let name = Cost::of(request.model.family).map_or("error", Cost::name);
     for (what, error) in ["training rows", "held-out rows"].into_iter().zip(errors) {
         lines.extend(error.map(|error| format!("  {name} on {what}: {}", number(error))));
