@@ -5,7 +5,7 @@
     python3 benches/graphs.py table NAME [FOLDER]      ten splits of a dataset, every discrepancy: fmi, lucas, sacramento, chem97, parkinsons
     python3 benches/graphs.py unseen [SHARE]           weather stations left out: 1 (one at a time) or a share
     python3 benches/graphs.py vertical                 2 to 10 parties beside the pooled optimum, with bytes
-    python3 benches/graphs.py few-shot [SEEDS]         digits, two classes with 5 images each, beside one-vs-rest alone
+    python3 benches/graphs.py few-shot [FROM TO]       digits, two classes with 5 images each, beside one-vs-rest alone
     python3 benches/graphs.py size [NODES]             graph learn on 10^5 nodes: seconds and memory
     python3 benches/graphs.py check                    every bound of `fedweave check` on three datasets, for two penalties
     python3 benches/graphs.py warm                     new weather stations: joined, then refitted warm and cold
@@ -227,7 +227,7 @@ def few_shot(work, seeds):
     rows = read(ROOT / "data" / "digits.csv.gz")
     print("seed  few   together: few  all      alone: few  all")
     sums = [0.0] * 4
-    for seed in range(seeds):
+    for seed in seeds:
         draw = random.Random(seed)
         few = draw.sample("0123456789", 2)
         train, test = [], []
@@ -246,7 +246,7 @@ def few_shot(work, seeds):
             right = [(row["label"], row["label"] == guess["prediction"]) for row, guess in zip(test, predicted)]
             shares.append(sum(ok for digit, ok in right if digit in few) / sum(digit in few for digit, _ in right))
             shares.append(sum(ok for _, ok in right) / len(right))
-        sums = [a + b / seeds for a, b in zip(sums, shares)]
+        sums = [a + b / len(seeds) for a, b in zip(sums, shares)]
         print(f"{seed:4d}  {','.join(few)}   {shares[0]:13.3f}  {shares[1]:.3f}    {shares[2]:9.3f}  {shares[3]:.3f}", flush=True)
     print(f"mean        {sums[0]:13.3f}  {sums[1]:.3f}    {sums[2]:9.3f}  {sums[3]:.3f}")
 
@@ -312,7 +312,7 @@ def main(words):
         "table": lambda work: table(work, more[0], more[1] if len(more) > 1 else None),
         "unseen": lambda work: unseen(work, more[0] if more else "0.1"),
         "vertical": vertical,
-        "few-shot": lambda work: few_shot(work, number(10)),
+        "few-shot": lambda work: few_shot(work, range(*map(int, more[:2])) if more else range(4, 14)),
         "check": check,
         "warm": warm,
         "size": lambda work: size(work, number(100_000)),

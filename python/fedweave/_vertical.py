@@ -40,7 +40,8 @@ class VerticalModel:
         if len(columns) != len(self.coef_):
             raise ParameterError(f"scores: expected {len(self.coef_)} parties, got {len(columns)}")
         parts = [x @ w for x, w in zip(columns, self.coef_)]
-        return np.sum(parts, axis=0) + self.intercept_
+        total: NDArray[np.float64] = np.sum(parts, axis=0) + self.intercept_
+        return total
 
 
 def _columns(parties: Sequence[Any]) -> list[NDArray[np.float64]]:

@@ -150,7 +150,7 @@ impl Meeting {
             };
             (objective, squares, scores) = (value, now, moved);
             self.parties.iter_mut().for_each(|party| party.advance(t));
-            self.from_holder(1);
+            self.holder_tells(1);
             steps += 1;
         }
         Ok(self.finish(objective, gradient, steps, options))
@@ -158,12 +158,12 @@ impl Meeting {
 
     /// The holder tells everybody slopes (and curvatures, where they changed); returns the size of the gradient.
     fn begin_step(&mut self, slopes: &[f64], curvature: &[f64], changed: bool) -> f64 {
-        self.from_holder(self.rows * if changed { 2 } else { 1 });
+        self.holder_tells(self.rows * if changed { 2 } else { 1 });
         if changed {
             self.parties.iter_mut().for_each(|party| party.prepare(curvature));
         }
         let squares: f64 = self.parties.iter_mut().map(|party| party.pull(slopes)).sum();
-        self.to_holder(1);
+        self.holder_hears(1);
         squares.sqrt()
     }
 
@@ -171,13 +171,13 @@ impl Meeting {
     fn solve(&mut self, curvature: &[f64], enough: f64) -> Vec<f64> {
         let mut direction = vec![0.0; self.rows];
         let mut product: f64 = self.parties.iter_mut().map(Party::begin).sum();
-        self.to_holder(1);
+        self.holder_hears(1);
         for _ in 0..GRADIENT_ROUNDS_MAX {
             let (mut scores, mut own) = (vec![0.0; self.rows], 0.0);
             for party in &self.parties {
                 own += party.add_scores(&mut scores);
             }
-            self.to_holder(self.rows + 1);
+            self.holder_hears(self.rows + 1);
             let weighted: Vec<f64> = scores.iter().zip(curvature).map(|(s, c)| s * c).collect();
             let curved = dot(&scores, &weighted) + own;
             if curved.is_nan() || curved <= 0.0 {
@@ -185,9 +185,9 @@ impl Meeting {
             }
             let length = product / curved;
             direction.iter_mut().zip(&scores).for_each(|(d, s)| *d += length * s);
-            self.from_holder(self.rows + 1);
+            self.holder_tells(self.rows + 1);
             let answers: Vec<(f64, f64)> = self.parties.iter_mut().map(|party| party.step(length, &weighted)).collect();
-            self.to_holder(2);
+            self.holder_hears(2);
             let (left, next) = answers.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
             if left.sqrt() <= enough || next.is_nan() || next <= 0.0 {
                 break;
@@ -195,7 +195,7 @@ impl Meeting {
             let turn = next / product;
             product = next;
             self.parties.iter_mut().for_each(|party| party.turn(turn));
-            self.from_holder(1);
+            self.holder_tells(1);
         }
         direction
     }
@@ -205,14 +205,14 @@ impl Meeting {
         let each = self.parties.iter().map(Party::sums);
         let all = each
             .fold(Sums::default(), |a, b| Sums { across: a.across + b.across, direction: a.direction + b.direction });
-        self.to_holder(2);
+        self.holder_hears(2);
         all
     }
 
     fn finish(mut self, objective: f64, gradient: f64, steps: usize, options: &VerticalOptions) -> VerticalFit {
         let shift: f64 = self.parties.iter_mut().map(Party::restore).sum();
         if options.standardize && options.intercept {
-            self.to_holder(1);
+            self.holder_hears(1);
         }
         let intercept = options.intercept.then(|| self.parties[self.holder].take_intercept() - shift);
         VerticalFit {
@@ -227,14 +227,14 @@ impl Meeting {
     }
 
     /// Every other party sends the holder so many numbers.
-    fn to_holder(&mut self, numbers: usize) {
+    fn holder_hears(&mut self, numbers: usize) {
         let others = (0..self.parties.len()).filter(|p| *p != self.holder);
         others.for_each(|p| self.traffic.send(p, 1, numbers));
         self.traffic.end_round();
     }
 
     /// The holder sends so many numbers to every other party.
-    fn from_holder(&mut self, numbers: usize) {
+    fn holder_tells(&mut self, numbers: usize) {
         self.traffic.send(self.holder, self.parties.len() - 1, numbers);
     }
 }
