@@ -226,3 +226,37 @@ fn a_warm_fit_with_new_nodes_is_within_the_gap_of_a_full_one() {
         assert!(outcome.code == 2 && outcome.stderr.contains(said), "{words}: {}", outcome.stderr);
     }
 }
+
+#[test]
+fn rows_without_labels_are_kept_apart_and_used() {
+    let sandbox = Sandbox::new();
+    line(&sandbox, |node| if node < 6 { 2.0 } else { -2.0 });
+    // n03 has no label at all, the others miss every third.
+    let (mut half, mut labelled) = (String::new(), String::new());
+    for (k, row) in sandbox.read("line.csv").lines().enumerate() {
+        let blank = k > 0 && (k % 3 == 0 || row.starts_with("n03"));
+        let features = row.rsplit_once(',').map_or("", |parts| parts.0);
+        half += &if blank { format!("{features},\n") } else { format!("{row}\n") };
+        labelled += &if blank { String::new() } else { format!("{row}\n") };
+    }
+    sandbox.write("half.csv", half);
+    sandbox.write("labelled.csv", labelled);
+    let learn = "graph learn half.csv --target y --features x --nearest 2 --by";
+    let refused = sandbox.run(&format!("{learn} moments"));
+    assert!(refused.code == 2 && refused.stderr.contains('y'), "{}", refused.stderr);
+    let joined = |by: &str| {
+        let edges = Table::parse(&sandbox.succeed(&format!("{learn} {by} --unlabelled keep")));
+        edges.rows.iter().any(|row| row[0] == "n03" || row[1] == "n03")
+    };
+    // Discrepancies of rows see them, those of labels do not.
+    assert!(joined("moments") && joined("wasserstein") && joined("kl") && !joined("gradient"));
+    let edges: String = (0..11).map(|i| format!("n{i:02},n{:02}\n", i + 1)).collect();
+    sandbox.write("chain.csv", format!("source,target\n{edges}"));
+    let fit = "--edges chain.csv --target y --features x --overwrite";
+    let words = sandbox.succeed(&format!("fit half.csv {fit} --unlabelled keep --model tree --lambda 1 --out trees"));
+    assert!(words.contains("rows without labels, each of its node"), "{words}");
+    // Models that are coupled by parameters do as if they were not there.
+    sandbox.succeed(&format!("fit half.csv {fit} --unlabelled keep --lambda 0.1 --out kept"));
+    sandbox.succeed(&format!("fit labelled.csv {fit} --lambda 0.1 --out without"));
+    assert_eq!(sandbox.read("kept/parameters.csv"), sandbox.read("without/parameters.csv"));
+}
