@@ -79,7 +79,7 @@ impl Unseen {
         let (rows, scaling) = self.scaled(request);
         let placed = |i: &usize| at.row(*i).iter().all(|v| v.is_finite());
         let known: Vec<usize> = (0..rows.nodes()).filter(|&i| !rows.rows(i).is_empty()).filter(placed).collect();
-        if known.len() < 3 || !self.out.iter().all(|i| placed(i)) {
+        if known.len() < 3 || !self.out.iter().all(placed) {
             return Ok(None);
         }
         let pick = |all: &Matrix, nodes: &[usize]| {
