@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._relax import FedRelax
     from ._table import Table
     from ._tuned import TunedClassifier, TunedRegressor
+    from ._vertical import VerticalModel, fit_vertical
 
 __version__ = _version()
 __all__ = [
@@ -40,8 +41,10 @@ __all__ = [
     "Table",
     "TunedClassifier",
     "TunedRegressor",
+    "VerticalModel",
     "compare",
     "errors",
+    "fit_vertical",
     "knn",
     "learn_graph",
     "plot_convergence",
@@ -64,7 +67,9 @@ _HOMES = {
     "Table": "_table",
     "TunedClassifier": "_tuned",
     "TunedRegressor": "_tuned",
+    "VerticalModel": "_vertical",
     "compare": "_compare",
+    "fit_vertical": "_vertical",
     "knn": "_graphs",
     "learn_graph": "_learnt_graph",
     "plot_convergence": "_plots",

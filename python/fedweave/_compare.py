@@ -40,7 +40,7 @@ def compare(
     The same as `fedweave compare`: rows of every node are held out to test (`test_size`: a share, or a number) and to validate, `splits`
     times; with `groups` whole groups are. Every method chooses its ridge (from `ridges`) and the networked ones their lam (unless that
     of the estimator is a number) on the validation rows. The `rivals` are what would be used instead: node effects, the mixed model,
-    the learnt coupling, boosted trees, each tuned on the same rows.
+    the learnt coupling, boosted trees, a model per cluster that is found, each tuned on the same rows.
     Returns a DataFrame with the mean test error of each method (of the loss; every node counts the same), its standard error,
     and how many nodes do better and worse than with their local model; and a bar chart (None without matplotlib or with
     `figure=False`). `frame.attrs["summary"]` is what the command line writes to summary.json; `report` names a file for the page.

@@ -26,7 +26,7 @@ from fedweave import (
 CLOCK = ("seconds",)
 
 # What `compare` shows beside local, global, networked and shuffled.
-RIVALS = ["node effects", "mixed model", "learnt coupling", "boosted trees"]
+RIVALS = ["node effects", "mixed model", "learnt coupling", "boosted trees", "k-means", "mixture", "spectral", "ifca"]
 
 # For each request: flags of `fedweave fit`, the column to predict, the estimator, and what goes to its `fit`.
 FITS = {

@@ -74,6 +74,7 @@ fn flag(heading: &'static str, key: &'static Key) -> Arg {
         Kind::Flag => arg.action(ArgAction::SetTrue),
         Kind::Text | Kind::Path => arg,
         Kind::Texts => arg.value_delimiter(',').action(ArgAction::Append),
+        Kind::Paths => arg.num_args(1..).action(ArgAction::Append),
         Kind::Repeated => arg.action(ArgAction::Append),
         Kind::Numbers => arg.value_delimiter(',').action(ArgAction::Append).allow_hyphen_values(true),
         Kind::NumberOr(_) => arg.num_args(0..=1),

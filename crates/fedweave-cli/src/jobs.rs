@@ -6,9 +6,10 @@ use anyhow::Result;
 use fedweave::solve::Status;
 use fedweave_io::{RunWriter, load};
 use fedweave_run::request::{
-    AskRequest, CompareRequest, FitRequest, Job, LearnRequest, Output, PathRequest, RelaxRequest, Settings, TuneRequest,
+    AskRequest, ClassesRequest, CompareRequest, FitRequest, Job, LearnRequest, Output, PathRequest, RelaxRequest,
+    Settings, TuneRequest, VerticalRequest,
 };
-use fedweave_run::{ask, compare, fit, learnt_graph, path, relax, run_dir, tune};
+use fedweave_run::{ask, compare, few_shot, fit, learnt_graph, path, relax, run_dir, tune, vertical};
 use serde_json::Value;
 
 use crate::files::write;
@@ -49,6 +50,12 @@ pub fn fit(settings: &Settings) -> Result<Exit> {
     }
     if TuneRequest::is_meant(settings) {
         return tune(settings);
+    }
+    if ClassesRequest::is_meant(settings) {
+        return few_shot(settings);
+    }
+    if VerticalRequest::is_meant(settings) {
+        return vertical(settings);
     }
     let (mut request, spec) = FitRequest::of_files(settings)?;
     request.naming.command = command();
@@ -104,6 +111,28 @@ fn tune(settings: &Settings) -> Result<Exit> {
     Ok(exit)
 }
 
+fn few_shot(settings: &Settings) -> Result<Exit> {
+    let (mut request, spec) = ClassesRequest::of_files(settings)?;
+    request.fit.naming.command = command();
+    let output = request.fit.output.clone();
+    let (writer, watcher) = begin(&output)?;
+    let result = watcher.watch(|observer| few_shot::few_shot(request, &load(&spec)?, observer))?;
+    let written = writer.map(|writer| few_shot::write_run(&result, writer)).transpose()?;
+    tell(&output, || Ok(few_shot::summary(&result)), || Ok(few_shot::text(&result, written.as_deref())))?;
+    Ok(exit(result.fit.solution.status))
+}
+
+fn vertical(settings: &Settings) -> Result<Exit> {
+    let request = VerticalRequest::of_files(settings)?;
+    let output = request.output.clone();
+    use_threads(output.threads);
+    let writer = run_dir::create(&output)?;
+    let result = vertical::vertical(request)?;
+    let written = writer.map(|writer| vertical::write_run(&result, writer)).transpose()?;
+    tell(&output, || Ok(vertical::summary(&result)), || Ok(vertical::text(&result, written.as_deref())))?;
+    Ok(if result.fit.converged { Exit::Done } else { Exit::Unfinished })
+}
+
 fn relax(settings: &Settings) -> Result<Exit> {
     let (mut request, spec) = RelaxRequest::of_files(settings, Job::Fit)?;
     request.naming.command = command();
@@ -138,6 +167,13 @@ pub fn compare(settings: &Settings) -> Result<Exit> {
     request.naming.command = command();
     let output = request.output.clone();
     let (writer, watcher) = begin(&output)?;
+    if let Some(leave) = request.leave.take() {
+        let left = watcher.watch(|observer| compare::leave::leave_nodes(request, leave, load(&spec)?, observer))?;
+        let written = writer.map(|writer| compare::leave::write_run(&left, writer)).transpose()?;
+        let told = written.map(|path| format!("\nwritten to {}", path.display())).unwrap_or_default();
+        tell(&output, || Ok(compare::leave::summary(&left)), || Ok(compare::leave::text(&left) + &told))?;
+        return Ok(if interrupted() { Exit::Interrupted } else { Exit::Done });
+    }
     let result = match watcher.watch(|observer| compare::compare(request, load(&spec)?, observer)) {
         Err(error) if interrupted() => {
             eprintln!("{}", told(&error));

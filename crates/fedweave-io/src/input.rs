@@ -41,6 +41,8 @@ pub struct Input {
     pub graph: Graph,
     /// Their rows: features, then a column of ones if there is an intercept.
     pub data: Dataset,
+    /// Rows without labels (theirs are 0), if these were asked for.
+    pub unlabelled: Option<Dataset>,
     /// Names of the columns of `data`, one-hot columns expanded, `intercept` last if there is one.
     pub features: Vec<String>,
     /// The line (Parquet: row) each row of `data` stands on.
@@ -106,6 +108,10 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let from =
         attributes::Sources { spec, table: &table, node_of_row: &node_of_row, info: info.as_ref(), nodes: &nodes };
     let coordinates = from.coordinates()?;
+    let unlabelled = match spec.unlabelled {
+        true => Some(rows::unlabelled(&table, &encoding, nodes.len(), &node_of_row, kept.unlabelled)?),
+        false => None,
+    };
     let graph = graph(spec, edges.as_ref(), coordinates.as_ref(), &nodes)?;
     let nearest = spec.knn.zip(coordinates.as_ref()).map(|(k, at)| (k, neighbours::metric(spec, at)));
     let per_node = from.per_node()?;
@@ -133,6 +139,7 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
         source: table.file(),
         at: table.at(),
         of_files: true,
+        unlabelled,
         graph,
         data,
         coordinates,
@@ -161,6 +168,7 @@ impl Input {
             times: None,
             classes: encoding.classes.clone(),
             nearest: None,
+            unlabelled: None,
             per_node: Vec::new(),
             notices: isolated(&names, &graph, &data),
             source: Place::file(Path::new("X")),

@@ -27,6 +27,7 @@ mod rows;
 mod settings;
 mod task;
 mod tune;
+mod vertical;
 mod watch;
 
 use pyo3::prelude::*;
@@ -67,6 +68,8 @@ mod engine {
     use super::rounds::Rounds;
     #[pymodule_export]
     use super::tune::{Blend, tune};
+    #[pymodule_export]
+    use super::vertical::fit_vertical;
     #[pymodule_export]
     use super::{main, render, solvers, version};
 }

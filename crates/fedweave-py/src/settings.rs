@@ -3,7 +3,7 @@
 use fedweave_run::request::keys::{Key, Kind, find};
 use fedweave_run::request::{Settings, Value};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 
 use crate::errors::plain;
 
@@ -28,6 +28,10 @@ fn value_of(key: &Key, value: &Bound<'_, PyAny>) -> Option<Value> {
     let numbers = || value.extract().ok().or_else(|| value.extract().ok().map(|number| vec![number]));
     match key.kind {
         Kind::Flag => value.extract().ok().map(Value::Flag),
+        // True: given without a number.
+        Kind::NumberOr(otherwise) if value.is_exact_instance_of::<PyBool>() => {
+            Some(if value.extract().ok()? { Value::Number(otherwise) } else { Value::Flag(false) })
+        }
         Kind::Number | Kind::NumberOr(_) => value.extract().ok().map(Value::Number),
         Kind::NumberOrAuto => match value.extract() {
             Ok(number) => Some(Value::Number(number)),
@@ -37,7 +41,7 @@ fn value_of(key: &Key, value: &Bound<'_, PyAny>) -> Option<Value> {
         Kind::CountOrFile => value.extract().map(Value::Count).or_else(|_| value.extract().map(Value::Text)).ok(),
         Kind::Text | Kind::Path => value.extract().ok().map(Value::Text),
         Kind::Numbers => numbers().map(Value::Numbers),
-        Kind::Texts | Kind::Repeated => value.extract().ok().map(Value::Texts),
+        Kind::Texts | Kind::Paths | Kind::Repeated => value.extract().ok().map(Value::Texts),
     }
 }
 
@@ -49,7 +53,7 @@ fn wrong(key: &Key, value: &Bound<'_, PyAny>) -> PyErr {
         Kind::Count | Kind::CountOrFile => "a whole number of at least 0",
         Kind::Text | Kind::Path => "a text",
         Kind::Numbers => "a number or a list of numbers",
-        Kind::Texts | Kind::Repeated => "a list of texts",
+        Kind::Texts | Kind::Paths | Kind::Repeated => "a list of texts",
     };
     let shown = value.repr().map_or_else(|_| "something else".into(), |text| text.to_string());
     let message = format!("{}: expected {expected}, got {shown}", crate::errors::spoken(&format!("--{}", key.name)));

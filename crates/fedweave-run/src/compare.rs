@@ -2,6 +2,7 @@
 
 mod again;
 mod any_model;
+pub mod leave;
 mod report;
 mod summary;
 mod tuned;
@@ -303,6 +304,22 @@ impl CompareResult {
         let difference = |i: usize| Some(self.node_error(method, i)? - self.node_error(LOCAL, i)?);
         let all: Vec<f64> = (0..self.input.names.len()).filter_map(difference).collect();
         (all.iter().filter(|d| **d < 0.0).count(), all.iter().filter(|d| **d > 0.0).count())
+    }
+
+    /// Nodes that could be judged.
+    pub fn judged(&self, method: Method) -> usize {
+        let both = |i: &usize| self.node_error(method, *i).is_some() && self.node_error(LOCAL, *i).is_some();
+        (0..self.input.names.len()).filter(both).count()
+    }
+
+    /// The share of nodes that do worse than with their local model, split by split.
+    pub fn hurt_by_split(&self, method: Method) -> Vec<f64> {
+        let share = |outcome: &Outcome| {
+            let pairs = method.test(outcome)?.by_node.iter().zip(&outcome.local.test.by_node);
+            let judged: Vec<bool> = pairs.filter_map(|(ours, local)| Some((*ours)? > (*local)?)).collect();
+            Some(judged.iter().filter(|hurt| **hurt).count() as f64 / judged.len().max(1) as f64)
+        };
+        self.outcomes.iter().filter_map(share).collect()
     }
 
     /// Splits in which the true graph beats the shuffled one.

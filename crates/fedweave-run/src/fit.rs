@@ -11,6 +11,7 @@ mod report;
 mod screen;
 mod summary;
 mod text;
+mod warm;
 mod write;
 
 use std::sync::OnceLock;
@@ -177,7 +178,7 @@ pub fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result
         CouplingChoice::Given => fit_given(request, input, observer)?,
     };
     let result = calibrate::calibrate(result, observer)?;
-    if result.request.fallback { fallback::fall_back(result) } else { Ok(result) }
+    if result.request.fallback.is_some() { fallback::fall_back(result) } else { Ok(result) }
 }
 
 fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer) -> Result<FitResult> {
@@ -222,7 +223,10 @@ fn fit_given(mut request: FitRequest, mut input: Input, observer: &dyn Observer)
     };
     fair::balance_groups(&mut request, &input, &loss, &training, lambda, observer)?;
     let problem = build_on(&request, &input, &loss, &training, built, lambda)?;
-    let start = start(&request, &input, &problem, strength.tuning.as_ref(), observer)?;
+    let start = match &request.warm {
+        Some(dir) if !observer.interrupted() => Some(warm::start(dir, &input, &loss, &training)?),
+        _ => start(&request, &input, &problem, strength.tuning.as_ref(), observer)?,
+    };
     let mut solved = run_solver(&request, &problem, start, observer)?;
     let mut problem = problem;
     let screened = request.screen.map(|factor| Screened::find(&problem, &solved.solution, factor)).transpose()?;

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::fit::build;
 use crate::request::FitRequest;
 use crate::watch::{Observer, Stage, time_left};
+use crate::wording::counted;
 
 /// A grid of lambda for a problem: from one model per component to nearly independent ones.
 pub fn grid_of(request: &FitRequest, problem: &mut Problem, observer: &dyn Observer) -> Result<Vec<f64>> {
@@ -56,6 +57,13 @@ impl HeldOutErrors {
         let pairs = self.validation.by_node.iter().zip(&self.local.by_node);
         let judged: Vec<(f64, f64)> = pairs.filter_map(|(ours, local)| Some(((*ours)?, (*local)?))).collect();
         (judged.iter().filter(|(ours, local)| ours > local).count(), judged.len())
+    }
+
+    /// The same in words.
+    pub fn hurt_words(&self) -> String {
+        let (hurt, judged) = self.hurt();
+        let share = 100.0 * hurt as f64 / judged.max(1) as f64;
+        format!("worse than local-only: {hurt} of {} ({share:.0} %)", counted(judged, "node"))
     }
 
     /// Number of rows that were not trained with.

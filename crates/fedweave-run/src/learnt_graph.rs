@@ -1,8 +1,12 @@
 //! Who should learn with whom: a graph learnt from rows, with the reasons for its edges.
 
+use fedweave::baseline;
+use fedweave::dataset::Dataset;
 use fedweave::graph::Graph;
 use fedweave::graph::partition::Partition;
 use fedweave::learn::graph::{LearntGraph, Proof};
+use fedweave::loss::{Family, LossOptions, LossSpec};
+use fedweave::matrix::Matrix;
 use fedweave_io::{Input, csv_line};
 use serde_json::{Value, json};
 
@@ -66,6 +70,34 @@ impl LearnResult {
 /// Columns of the table of edges: what `--edges` needs, then the reasons.
 pub(crate) const EDGE_COLUMNS: [&str; 5] = ["source", "target", "weight", "discrepancy", "probability"];
 
+/// Rows with labels, and rows without: these are given the label that the node's own model says (without one, that of all rows).
+fn pseudo_labelled(labelled: &Dataset, more: &Dataset, family: Family, model: &ModelChoice) -> Result<Dataset> {
+    let options = LossOptions { ridge: RIDGE, ..model.options };
+    let local = baseline::local(&LossSpec::Same(family), labelled.clone(), &options)?;
+    let global = baseline::global(family, labelled, &options)?;
+    let (mut node, mut x, mut y) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..labelled.nodes() {
+        let own = if labelled.rows(i).is_empty() { &global[..] } else { local.row(i) };
+        for r in labelled.rows(i) {
+            x.extend_from_slice(labelled.x(r));
+            y.push(labelled.y()[r]);
+        }
+        for r in more.rows(i) {
+            x.extend_from_slice(more.x(r));
+            let said = family.predict(more.x(r), own).map_or(0.0, |said| said.number());
+            // Two classes are written as 0 or -1, and 1.
+            let two = matches!(family, Family::Logistic | Family::SquaredHinge);
+            y.push(if two && said == 0.0 && labelled.y().contains(&-1.0) { -1.0 } else { said });
+        }
+        node.resize(y.len(), i);
+    }
+    let x = Matrix::from_rows(labelled.dim(), x);
+    Ok(Dataset::group(labelled.nodes(), &node, &x, &y, &vec![1.0; y.len()])?.0)
+}
+
+/// Of the models that say labels.
+const RIDGE: f64 = 0.1;
+
 impl Evidence {
     /// Learns the graph from the rows that `mask` names, or from all.
     pub(crate) fn find(
@@ -77,7 +109,11 @@ impl Evidence {
         let loss = model.loss(input)?;
         // Wrong labels have a place in the file that should be said.
         loss.build(input.data.clone(), &model.options).map_err(|error| with_place(error, input))?;
-        let rows = mask.map(|mask| input.data.select(mask));
+        let mut rows = mask.map(|mask| input.data.select(mask));
+        if let (LossSpec::Same(family), Some(more), true) = (&loss, &input.unlabelled, choice.compares_rows()) {
+            let labelled = rows.as_ref().unwrap_or(&input.data);
+            rows = Some(pseudo_labelled(labelled, more, *family, model)?);
+        }
         let learnt = choice.learn(rows.as_ref().unwrap_or(&input.data), &loss, model.intercept())?;
         Ok(Evidence { choice, learnt })
     }

@@ -16,6 +16,7 @@ mod classes;
 pub mod compare;
 mod drawing;
 pub mod error;
+pub mod few_shot;
 pub mod fit;
 pub mod graph;
 pub mod held_out;
@@ -40,6 +41,7 @@ pub mod trust;
 pub mod tune;
 #[cfg(feature = "federation")]
 pub mod up;
+pub mod vertical;
 pub mod watch;
 pub mod wording;
 

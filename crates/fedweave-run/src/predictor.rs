@@ -185,7 +185,11 @@ impl Predictor {
         let all = (0..places.len()).into_par_iter().map(line).collect::<Result<Vec<_>>>()?;
         let (lines, predictions): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         notes.extend(rows.y.as_deref().and_then(|y| self.quality(&places, y, &predictions)));
-        let header = [vec![self.scores.encoding.node.clone()], self.columns()].concat();
+        let node = match self.scores.encoding.node.as_str() {
+            "" => "node",
+            node => node,
+        };
+        let header = [vec![node.to_owned()], self.columns()].concat();
         Ok(Predictions { header, rows: lines, notes })
     }
 

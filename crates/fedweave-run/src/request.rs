@@ -3,6 +3,7 @@
 pub mod again;
 pub mod ask;
 pub mod attack;
+pub mod classes;
 pub mod compare;
 pub mod coupling;
 pub mod data;
@@ -24,9 +25,11 @@ pub mod settings;
 pub mod solver;
 pub mod tune;
 pub mod up;
+pub mod vertical;
 
 pub use ask::AskRequest;
 pub use attack::AttackRequest;
+pub use classes::ClassesRequest;
 pub use compare::CompareRequest;
 pub use fit::FitRequest;
 pub use graph::LearnRequest;
@@ -36,6 +39,7 @@ pub use relax::RelaxRequest;
 pub use settings::{Settings, Value};
 pub use tune::TuneRequest;
 pub use up::UpRequest;
+pub use vertical::VerticalRequest;
 
 use std::path::PathBuf;
 

@@ -73,8 +73,11 @@ pub(crate) const RACE: (&str, [&str; 5]) = ("race.csv", ["candidate", "error", "
 pub(crate) const TEACHERS: (&str, [&str; 4]) = ("teachers.csv", ["node", "candidate", "rounds", "reward"]);
 pub(crate) const CHOICES: (&str, [&str; 5]) = ("choices.csv", ["node", "round", "candidate", "reward", "taken"]);
 
+/// What every party of a vertical fit knows.
+pub(crate) const COLUMNS: (&str, [&str; 3]) = ("columns.csv", ["party", "column", "parameter"]);
+
 /// Every file that a job may leave. Overwriting a run removes these, and nothing else.
-pub const FILES: [&str; 28] = [
+pub const FILES: [&str; 29] = [
     SUMMARY,
     CONFIG,
     ENCODING,
@@ -101,6 +104,7 @@ pub const FILES: [&str; 28] = [
     RACE.0,
     TEACHERS.0,
     CHOICES.0,
+    COLUMNS.0,
     "parameters.csv",
     "clusters.csv",
 ];

@@ -5,6 +5,8 @@
 //! rows (one share of them, or all in turn), is then fitted to all of these, and is judged on test rows that nothing was
 //! chosen with.
 
+mod clustered;
+
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
@@ -53,8 +55,8 @@ pub struct Comparison<'a> {
     pub attributes: Option<&'a Matrix>,
     /// Also the rivals.
     pub rivals: bool,
-    /// Also the network with a way back: see [`keeps_local`].
-    pub fallback: bool,
+    /// Also the network with a way back, for this share of nodes that may be hurt: see [`keeps_local`].
+    pub fallback: Option<f64>,
     /// How accurately to solve.
     pub settings: Settings,
     /// Asked before longer pieces of work; once it says no, nobody looks at the outcome any more.
@@ -182,9 +184,14 @@ impl Comparison<'_> {
             Ok(((*name).to_owned(), other.networked(graph, &parts, watch)?))
         });
         let more = more.collect::<Result<Vec<_>>>()?;
-        let mut rivals = if self.rivals { self.run_rivals(graph, &parts, seed) } else { Vec::new() };
-        if self.fallback {
-            rivals.insert(0, fall_back(&local, &networked));
+        let mut rivals = Vec::new();
+        if self.rivals {
+            let (others, clustered) =
+                rayon::join(|| self.run_rivals(graph, &parts, seed), || self.run_clustered(graph, &parts, seed));
+            rivals = [others, clustered].concat();
+        }
+        if let Some(hurt) = self.fallback {
+            rivals.insert(0, fall_back(&local, &networked, hurt));
         }
         Ok(Outcome { global: self.alone(&parts, global)?, shuffled: shuffled?, local, networked, more, rivals })
     }
@@ -315,16 +322,33 @@ impl Comparison<'_> {
     }
 }
 
-/// Nodes that should keep their local models: those whose held-out rows these predict better. Without held-out rows a node
-/// stays in the network.
-pub fn keeps_local(local: &Errors, networked: &Errors) -> Vec<bool> {
+/// Nodes that should keep their local models, so that in expectation at most this share of the nodes is hurt by the network.
+///
+/// Held-out errors are noisy: a network that is no better looks as much better at some nodes as it looks worse at others. So
+/// a node joins if its error falls by a larger factor than it rises by anywhere, but for a share `hurt` of the nodes. Where the
+/// noise of `log(networked / local)` is symmetric, a node that the network hurts looks better by that factor no more often
+/// than it looks worse by it. With a share of 1 this is: keep the local model where the network is worse.
+///
+/// Without held-out rows a node stays in the network.
+pub fn keeps_local(local: &Errors, networked: &Errors, hurt: f64) -> Vec<bool> {
     let pairs = local.by_node.iter().zip(&networked.by_node);
-    pairs.map(|(local, networked)| matches!((local, networked), (Some(l), Some(n)) if l < n)).collect()
+    let rise = |(local, networked): (&Option<f64>, &Option<f64>)| match ((*local)?, (*networked)?) {
+        (local, networked) if local == networked => Some(0.0),
+        (local, networked) => Some((networked / local).ln()),
+    };
+    let rises: Vec<Option<f64>> = pairs.map(rise).collect();
+    let mut worse: Vec<f64> = rises.iter().flatten().copied().filter(|rise| *rise > 0.0).collect();
+    worse.sort_by(|a, b| b.total_cmp(a));
+    let allowed = (hurt * rises.iter().flatten().count() as f64).floor() as usize;
+    match worse.get(allowed) {
+        Some(margin) => rises.iter().map(|rise| rise.is_some_and(|rise| rise >= -margin)).collect(),
+        None => rises.iter().map(|rise| rise.is_some_and(|rise| rise > 0.0)).collect(),
+    }
 }
 
 /// The network, but for nodes that should keep their local models.
-fn fall_back(local: &Judged, networked: &Judged) -> Rival {
-    let keeps = keeps_local(&local.held_out, &networked.held_out);
+fn fall_back(local: &Judged, networked: &Judged, hurt: f64) -> Rival {
+    let keeps = keeps_local(&local.held_out, &networked.held_out, hurt);
     let test = |i: usize| if keeps[i] { local.test.by_node[i] } else { networked.test.by_node[i] };
     let (count, all) = (keeps.iter().filter(|keeps| **keeps).count(), keeps.len());
     let chosen = format!("{count} of {all} nodes keep their local models");
@@ -335,4 +359,24 @@ fn fall_back(local: &Judged, networked: &Judged) -> Rival {
 /// The choice with the smallest error, the first of equals.
 fn best(tried: Vec<Choice>) -> Choice {
     tried.into_iter().reduce(|a, b| if b.error < a.error { b } else { a }).expect("there is at least one ridge")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors(values: &[f64]) -> Errors {
+        Errors { by_node: values.iter().map(|v| (!v.is_nan()).then_some(*v)).collect() }
+    }
+
+    #[test]
+    fn nodes_join_if_they_gain_more_than_others_lose() {
+        let local = errors(&[1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN]);
+        // The third loses a factor of 2: who gains less than that may be hurt as well.
+        let networked = errors(&[0.1, 0.6, 2.0, 1.1, 1.0, 7.0]);
+        assert_eq!(keeps_local(&local, &networked, 0.05), [false, true, true, true, true, false]);
+        // One of five may be hurt: the next worst loses a tenth.
+        assert_eq!(keeps_local(&local, &networked, 0.2), [false, false, true, true, true, false]);
+        assert_eq!(keeps_local(&local, &networked, 1.0), [false, false, true, true, false, false]);
+    }
 }

@@ -53,6 +53,7 @@ pub mod theory;
 pub mod trust;
 pub mod tune;
 mod unroll;
+pub mod vertical;
 
 pub use dataset::Dataset;
 pub use error::{Error, Result};

@@ -10,6 +10,7 @@ mod federation;
 mod federation_models;
 mod federation_private;
 mod first_steps;
+mod flavours;
 mod golden;
 mod graph_learn;
 mod intervals;

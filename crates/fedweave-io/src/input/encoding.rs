@@ -20,7 +20,7 @@ const INTERCEPT: &str = "intercept";
 /// From table to matrix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Encoding {
-    /// The column with the node ids.
+    /// The column with the node ids; empty where one model is for all rows.
     pub node: String,
     /// The column to predict.
     pub target: Option<String>,
@@ -63,6 +63,9 @@ pub enum Feature {
 }
 
 impl Encoding {
+    /// The node of all rows where they have none.
+    pub const EVERYBODY: &str = "all";
+
     /// Takes levels, classes and means from the rows that are used.
     pub(super) fn learn(spec: &InputSpec, table: &Table, roles: &Roles, rows: &[usize]) -> Result<Self, IoError> {
         let feature = |f: &super::roles::FeatureColumn| match f.one_hot {

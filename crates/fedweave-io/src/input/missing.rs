@@ -10,6 +10,8 @@ use crate::table::{Column, Table, is_missing};
 pub(super) struct Kept {
     /// Rows of the table, in its order.
     pub rows: Vec<usize>,
+    /// Rows that miss nothing but the target, if these are wanted.
+    pub unlabelled: Vec<usize>,
     pub dropped: usize,
     pub filled: usize,
 }
@@ -23,7 +25,12 @@ struct Gaps {
 }
 
 pub(super) fn keep(spec: &InputSpec, table: &Table, roles: &Roles) -> Result<Kept, IoError> {
-    let gaps = gaps(table, roles)?;
+    let mut gaps = gaps(table, roles)?;
+    let without = |gap: &Gaps| spec.unlabelled && Some(gap.column) == roles.target;
+    let mut unlabelled: Vec<usize> = Vec::new();
+    if let Some(at) = gaps.iter().position(without) {
+        unlabelled = gaps.swap_remove(at).rows;
+    }
     if spec.missing == MissingPolicy::Error && !gaps.is_empty() {
         return Err(report(table, &gaps));
     }
@@ -32,12 +39,15 @@ pub(super) fn keep(spec: &InputSpec, table: &Table, roles: &Roles) -> Result<Kep
     for gap in gaps.iter().filter(|gap| !(fill && gap.fillable)) {
         gap.rows.iter().for_each(|&row| keep[row] = false);
     }
+    unlabelled.retain(|&row| keep[row]);
+    let dropped = keep.iter().filter(|keep| !**keep).count();
+    unlabelled.iter().for_each(|&row| keep[row] = false);
     let rows: Vec<usize> = (0..table.rows()).filter(|&row| keep[row]).collect();
     if rows.is_empty() {
         return Err(table.file().fault(Fault::NothingLeft));
     }
     let filled = gaps.iter().filter(|gap| gap.fillable).flat_map(|gap| &gap.rows).filter(|&&row| keep[row]).count();
-    Ok(Kept { dropped: table.rows() - rows.len(), rows, filled })
+    Ok(Kept { dropped, unlabelled, rows, filled })
 }
 
 fn gaps(table: &Table, roles: &Roles) -> Result<Vec<Gaps>, IoError> {

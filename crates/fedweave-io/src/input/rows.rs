@@ -53,13 +53,14 @@ pub fn load_known_rows(path: &Path, encoding: &Encoding, known: &dyn Fn(&str) ->
 
 fn read_rows(path: &Path, encoding: &Encoding, known: Option<&dyn Fn(&str) -> bool>) -> Result<Rows, IoError> {
     let table = Table::read(path, |name| kind(encoding, name))?;
-    let ids = table.text(table.find_node(&encoding.node)?);
-    if let Some(&row) = ids.gaps(str::is_empty).first() {
+    let ids = if encoding.node.is_empty() { None } else { Some(table.text(table.find_node(&encoding.node)?)) };
+    if let Some(&row) = ids.and_then(|ids| ids.gaps(str::is_empty).first().copied()).as_ref() {
         return Err(table.place(row).fault(Fault::EmptyId { what: "row" }));
     }
+    let id = |row: usize| ids.map_or(Encoding::EVERYBODY, |ids| ids.get(row));
     let (mut rows, mut skipped) = ((0..table.rows()).collect::<Vec<_>>(), Skipped::default());
     if let Some(known) = known {
-        rows.retain(|&row| known(ids.get(row)) || skipped.see(ids.get(row)));
+        rows.retain(|&row| known(id(row)) || skipped.see(id(row)));
         rows = encoding.known(&table, rows, &mut |level| remember(&mut skipped.levels, &level))?;
         skipped.rows = table.rows() - rows.len();
     }
@@ -70,7 +71,7 @@ fn read_rows(path: &Path, encoding: &Encoding, known: Option<&dyn Fn(&str) -> bo
             let column = table.position(&time.column)?;
             Some(time.numbers(table.text(column), &rows))
         }),
-        node: rows.iter().map(|&row| ids.get(row).to_owned()).collect(),
+        node: rows.iter().map(|&row| id(row).to_owned()).collect(),
         lines: rows.iter().map(|&row| table.lines()[row]).collect(),
         skipped,
     })
@@ -182,6 +183,20 @@ pub(super) fn dataset(
         None => vec![1.0; order.len()],
     };
     Ok(Dataset::new(offsets, encoding.matrix(table, order)?, y, weight)?)
+}
+
+/// Rows without labels, grouped by node.
+pub(super) fn unlabelled(
+    table: &Table,
+    encoding: &Encoding,
+    nodes: usize,
+    node_of_row: &[Option<u32>],
+    rows: Vec<usize>,
+) -> Result<Dataset, IoError> {
+    let (rows, node): (Vec<usize>, Vec<usize>) =
+        rows.into_iter().filter_map(|row| Some((row, node_of_row[row]? as usize))).unzip();
+    let x = encoding.matrix(table, &rows)?;
+    Ok(Dataset::group(nodes, &node, &x, &vec![0.0; rows.len()], &vec![1.0; rows.len()])?.0)
 }
 
 fn weights(table: &Table, column: usize, order: &[usize]) -> Result<Vec<f64>, IoError> {

@@ -33,6 +33,8 @@ pub struct InputSpec {
     pub weight: Option<String>,
     /// What to do about missing values.
     pub missing: MissingPolicy,
+    /// Rows that miss nothing but the target are kept apart: features without labels.
+    pub unlabelled: bool,
     /// The column by whose values rows are kept together when rows are split.
     pub group: Option<String>,
     /// The column whose values tell groups of rows apart that are to be compared, in `nodes` or `node_info`.
@@ -101,6 +103,7 @@ impl InputSpec {
             one_hot: Vec::new(),
             weight: None,
             missing: MissingPolicy::Error,
+            unlabelled: false,
             group: None,
             protected: None,
             time: None,

@@ -85,6 +85,8 @@ pub fn summary(ask: &AskResult) -> Value {
         "validation_error": held.and_then(|h| h.validation.mean()),
         "local_error": held.and_then(|h| h.local.mean()),
         "global_error": held.and_then(|h| h.global.as_ref()?.mean()),
+        "nodes_hurt": held.map(|h| h.hurt().0),
+        "nodes_judged": held.map(|h| h.hurt().1),
         "error": ask.error_name(),
         "split": ask.request.held_out().describe(),
         "notices": ask.all_notices(),
@@ -117,6 +119,7 @@ pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
         let (validation, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         let global = held.global.as_ref().map(|g| format!(", global {}", shown(g.mean()))).unwrap_or_default();
         lines.push(format!("  held-out rows: after asking {validation}, local-only {local}{global}"));
+        lines.push(format!("  {}", held.hurt_words()));
         lines.extend(held.classes.iter().flat_map(|found| classes::words(found, "after asking", &ask.input)));
         lines.push(format!("  split: {}", ask.request.held_out().describe()));
     }

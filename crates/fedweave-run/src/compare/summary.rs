@@ -20,6 +20,8 @@ pub fn summary(compared: &CompareResult) -> Value {
         let by_split: Vec<Option<f64>> = compared.outcomes.iter().map(|o| method.test(o)?.mean()).collect();
         let facts = json!({
             "test_error": error, "standard_error": standard_error, "nodes_gain": gain, "nodes_lose": lose,
+            "share_hurt_by_split": compared.hurt_by_split(*method),
+            "share_hurt": lose as f64 / compared.judged(*method).max(1) as f64,
             "ridge": chosen(|j| json!(j.ridge)), "lambda": chosen(|j| json!(j.lambda)),
             "test_error_by_split": by_split,
             "test_accuracy": compared.confusion(*method).and_then(|found| found.accuracy()),
@@ -51,7 +53,7 @@ pub fn text(compared: &CompareResult) -> String {
     for method in compared.methods() {
         let (error, standard_error) = compared.error(method);
         let (gain, lose) = compared.gain_and_lose(method);
-        let hurt = format!("{:.0} %", 100.0 * lose as f64 / (gain + lose).max(1) as f64);
+        let hurt = format!("{:.0} %", 100.0 * lose as f64 / compared.judged(method).max(1) as f64);
         let against = [gain.to_string(), lose.to_string(), hurt];
         let against = against.map(|cell| if method.name == LOCAL.name { String::new() } else { cell });
         let errors = [Some(error), Some(standard_error)].map(digits);

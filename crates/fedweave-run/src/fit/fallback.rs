@@ -1,7 +1,7 @@
-//! Nobody hurt: a node whose held-out rows are predicted better by its local model keeps that one.
+//! Nobody hurt: a node keeps its local model unless its held-out rows speak for the network clearly enough.
 //!
-//! On these rows no node is worse off than alone, by construction. On other rows that is likely, not certain: a choice made on few
-//! rows may be wrong, and errors on the rows that chose are a little too good.
+//! On these rows no node is worse off than alone, by construction. On other rows a small share of the nodes may be; errors on the
+//! rows that chose are a little too good.
 
 use fedweave::baseline;
 use fedweave::cluster::Clusters;
@@ -33,7 +33,8 @@ pub(super) fn fall_back(mut fit: FitResult) -> Result<FitResult> {
     let Some((held, ridge)) = fit.held_out.as_ref().and_then(|held| Some((held, held.local_ridge?))) else {
         refuse!("--fallback judges every node on held-out rows: give --validation 0.2");
     };
-    let local = keeps_local(&held.local, &held.validation);
+    let share = fit.request.fallback.unwrap_or(1.0);
+    let local = keeps_local(&held.local, &held.validation, share);
     let choose = |i: usize| if local[i] { held.local.by_node[i] } else { held.validation.by_node[i] };
     let errors = Errors { by_node: (0..local.len()).map(choose).collect() };
     // In the units in which the ridge was chosen.
@@ -85,8 +86,6 @@ impl Fallback {
     /// In words.
     pub fn text(&self) -> String {
         let (kept, all, error) = (self.count(), counted(self.local.len(), "node"), shown(self.errors.mean()));
-        format!(
-            "  fallback: {kept} of {all} keep the local model, better on their held-out rows; error there then {error}"
-        )
+        format!("  fallback: {kept} of {all} keep the local model; error on held-out rows then {error}")
     }
 }

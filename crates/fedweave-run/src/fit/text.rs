@@ -73,11 +73,9 @@ fn held_out(fit: &FitResult) -> Vec<String> {
     let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
     let alone = fit.request.rounds.as_ref().is_some_and(|r| !r.is_coupled());
     let ours = if alone { fit.solution.choice.method.as_str() } else { "networked" };
-    let (hurt, judged) = held.hurt();
-    let share = 100.0 * hurt as f64 / judged.max(1) as f64;
     let mut lines = vec![
         format!("  held-out rows: {ours} {networked}, local-only {local}, global {}", shown(global)),
-        format!("  worse than local-only: {hurt} of {} ({share:.0} %)", counted(judged, "node")),
+        format!("  {}", held.hurt_words()),
     ];
     lines.extend(fit.fallback.as_ref().map(|fallback| fallback.text()));
     lines.extend(held.classes.iter().flat_map(|found| classes::words(found, ours, &fit.input)));

@@ -39,9 +39,10 @@ pub fn text(path: &PathResult, at: Option<&Path>) -> String {
     lines.extend(path.recovery.as_ref().and_then(|r| recovery_in_words(path, r)));
     lines.push(format!("* lambda {}: {}; its models are kept", number(fit.problem.lambda()), path.why));
     lines.extend(path.end_of_grid().map(|words| format!("note: {words}")));
-    if fit.held_out.is_some() {
-        let classes = fit.held_out.as_ref().and_then(|held| held.classes.as_ref());
-        lines.extend(classes.iter().flat_map(|classes| classes::words(classes, "networked", &fit.input)));
+    if let Some(held) = &fit.held_out {
+        let (ours, local) = (shown(held.validation.mean()), shown(held.local.mean()));
+        lines.push(format!("held-out rows: networked {ours}, local-only {local}; {}", held.hurt_words()));
+        lines.extend(held.classes.iter().flat_map(|classes| classes::words(classes, "networked", &fit.input)));
         let split = fit.request.held_out.describe();
         lines.push(format!("split: {split}; models were fitted without the held-out rows"));
     }

@@ -22,6 +22,9 @@ pub(super) fn rows(
     match &request.public {
         PublicChoice::File(path) => of_file(path, input, scaling),
         PublicChoice::Given(given) => of_memory(given, scaling),
+        PublicChoice::Drawn(..) if input.unlabelled.as_ref().is_some_and(|rows| !rows.is_empty()) => {
+            of_unlabelled(input, scaling)
+        }
         PublicChoice::Drawn(source, count) => {
             let rows = sample_public(train, *source, *count, request.options.seed)?;
             Ok((rows, source.describe(train, *count)))
@@ -41,6 +44,24 @@ fn of_memory(given: &[Matrix], scaling: Option<&Scaling>) -> Result<(Vec<PublicR
         PublicRows::new(x)
     };
     Ok((given.iter().map(scaled).collect::<fedweave::Result<_>>()?, format!("{count} public rows, {whose}")))
+}
+
+/// Rows without labels: each node's own, or the same for all if some node has none.
+fn of_unlabelled(input: &Input, scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {
+    let Some(found) = &input.unlabelled else { return Ok((Vec::new(), String::new())) };
+    let everywhere = (0..found.nodes()).all(|i| !found.rows(i).is_empty());
+    // Models of any class find their own intercept.
+    let of = |rows: std::ops::Range<usize>| {
+        let mut x = Matrix::from_rows(found.dim(), rows.flat_map(|r| found.x(r).to_vec()).collect());
+        scaling.iter().for_each(|scaling| scaling.apply_rows(&mut x));
+        PublicRows::new(x)
+    };
+    let rows = match everywhere {
+        true => (0..found.nodes()).map(|i| of(found.rows(i))).collect::<fedweave::Result<Vec<_>>>()?,
+        false => vec![of(0..found.len())?],
+    };
+    let whose = if everywhere { "each of its node" } else { "the same for all nodes" };
+    Ok((rows, format!("{} rows without labels, {whose}", found.len())))
 }
 
 fn of_file(path: &Path, input: &Input, scaling: Option<&Scaling>) -> Result<(Vec<PublicRows>, String)> {

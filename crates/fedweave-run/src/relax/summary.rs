@@ -109,6 +109,7 @@ pub fn text(fit: &RelaxResult, path: Option<&Path>) -> Result<String> {
     if let Some(held) = &fit.held_out {
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}"));
+        lines.push(format!("  {}", held.hurt_words()));
         for gain in gains(fit) {
             let [networked, local] = [gain.networked, gain.local].map(|e| shown(e.map(|e| e.0)));
             lines.push(format!(

@@ -18,6 +18,10 @@ pub fn command(job: Job, settings: &Settings) -> String {
         let flag = format!("--{}", key.name);
         match (key.kind, value) {
             (Kind::Flag, _) => words.push(flag),
+            (Kind::Paths, value) => {
+                words.push(flag);
+                words.extend(texts(value).iter().map(|word| quoted(word)));
+            }
             (Kind::Repeated, value) => {
                 texts(value).iter().for_each(|word| words.extend([flag.clone(), quoted(word)]));
             }

@@ -7,10 +7,11 @@ use fedweave::solve;
 use fedweave_io::InputSpec;
 
 use super::data::{input_spec, target_kind};
+use super::fit::FitRequest;
 use super::folds::FoldChoice;
 use super::graph::GraphChoice;
-use super::held_out::{HeldOutChoice, Why};
-use super::keys::Job;
+use super::held_out::{HeldOutChoice, Why, fallback};
+use super::keys::{Job, find};
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
 use super::penalty::PenaltyChoice;
@@ -35,8 +36,8 @@ pub struct CompareRequest {
     pub models: Option<RelaxRequest>,
     /// How the graph of every split is learnt; `None`: it is given.
     pub graph: Option<GraphChoice>,
-    /// Also the network with a way back to local models.
-    pub fallback: bool,
+    /// Also the network with a way back to local models, for this share of nodes that may be hurt.
+    pub fallback: Option<f64>,
     /// The strength of the coupling.
     pub lambda: LambdaChoice,
     /// When to stop.
@@ -45,6 +46,8 @@ pub struct CompareRequest {
     pub held_out: HeldOutChoice,
     /// Number of splits.
     pub splits: usize,
+    /// Leave out whole nodes, instead of rows of all.
+    pub leave: Option<LeaveNodes>,
     /// Folds to choose by, instead of the rows held out to validate.
     pub folds: Option<FoldChoice>,
     /// Also what would be used instead.
@@ -75,6 +78,7 @@ impl CompareRequest {
         let (first, others) = penalties(settings);
         let reader = first.reader();
         let request = CompareRequest::read(settings, &first, &others, &reader, matrix)?;
+        require!(request.leave.is_none(), "--leave-nodes needs files");
         reader.finish(unread)?;
         Ok(request)
     }
@@ -119,18 +123,60 @@ impl CompareRequest {
             more_penalties,
             models,
             graph,
-            fallback: reader.flag("fallback"),
+            fallback: fallback(reader)?,
             lambda: LambdaChoice::read(reader)?,
             held_out: HeldOutChoice::read(reader, Why::Compare)?,
             folds: reader.has("folds").then(|| FoldChoice::read(reader, 0)).transpose()?,
             rivals: reader.choice("rivals", &[("all", true), ("none", false)])?,
             tune: TuneRequest::beside(first, reader, &model)?,
+            leave: LeaveNodes::read(first, reader)?,
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
             model,
             solve,
             splits,
         })
+    }
+}
+
+/// Whole nodes are left out, and join the models of the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeaveNodes {
+    /// A share of them at a time, or a number.
+    size: f64,
+    /// How the others are fitted.
+    pub given: FitRequest,
+    /// The same with the learnt coupling.
+    pub learnt: Option<FitRequest>,
+}
+
+impl LeaveNodes {
+    fn read(settings: &Settings, reader: &Reader) -> Result<Option<LeaveNodes>> {
+        let Some(size) = reader.number("leave-nodes") else { return Ok(None) };
+        let fine = size > 0.0 && (size < 1.0 || size.fract() == 0.0);
+        require!(fine, "--leave-nodes {size}: give a share below 1, e.g. 0.1, or a number of nodes");
+        for flag in ["graph", "folds", "tune", "model", "fallback", "splits", "split-file"] {
+            require!(!reader.has(flag), "--leave-nodes does not go with --{flag}: whole nodes are left out in turn");
+        }
+        let of_fit = |name: &&str| find(name).is_some_and(|key| key.is_for(Job::Fit)) && *name != "validation";
+        let foreign: Vec<&str> = settings.names().filter(|name| !of_fit(name)).collect();
+        // The graph and the columns are read already; a list of ridges is for methods without a network.
+        let plain = settings.clone().without(&foreign).without(&["ridge", "out", "overwrite", "watch"]);
+        let learnt = plain.clone().without(&["penalty", "lambda", "hub", "penalty-matrix", "block", "reach", "solver"]);
+        let learnt = learnt.without(&["lambda-grid", "lambda-rule", "intercept-weight", "lasso"]);
+        let learnt = learnt.with("coupling", Value::Text("learnt".into()));
+        let fit = |settings: &Settings| FitRequest::read(settings, &settings.reader(), None, Job::Fit);
+        let rivals = reader.text("rivals") != Some("none");
+        let learnt = if rivals { fit(&learnt).ok() } else { None };
+        Ok(Some(LeaveNodes { size, given: fit(&plain)?, learnt }))
+    }
+
+    /// How many times nodes are left out, until every one was.
+    pub fn turns(&self, nodes: usize) -> usize {
+        match self.size < 1.0 {
+            true => ((1.0 / self.size).round() as usize).min(nodes),
+            false => (nodes as f64 / self.size).ceil() as usize,
+        }
     }
 }
 

@@ -34,7 +34,6 @@ pub fn input_spec(
         "which column is to be predicted? give --target COLUMN (only the point loss needs none){}",
         columns(&nodes)
     );
-    let missing = [("error", MissingPolicy::Error), ("drop", MissingPolicy::Drop), ("mean", MissingPolicy::Mean)];
     Ok(InputSpec {
         edges: reader.path("edges"),
         node_info: reader.path("node-info"),
@@ -45,7 +44,8 @@ pub fn input_spec(
         drop: reader.texts("drop").unwrap_or_default(),
         one_hot: reader.texts("one-hot").unwrap_or_default(),
         weight: reader.string("weight"),
-        missing: reader.choice("missing", &missing)?,
+        missing: missing(reader)?,
+        unlabelled: reader.choice("unlabelled", &[("refuse", false), ("keep", true)])?,
         group: reader.string("split-by"),
         time: reader.string("time"),
         by: reader.texts("by").unwrap_or_default(),
@@ -61,6 +61,12 @@ pub fn input_spec(
 fn columns(table: &Path) -> String {
     let found = Table::read(table, |_| Kind::Skip);
     found.map_or(String::new(), |table| format!("; the columns are {}", table.names().join(", ")))
+}
+
+/// What to do about missing values.
+pub(super) fn missing(reader: &Reader) -> Result<MissingPolicy> {
+    let known = [("error", MissingPolicy::Error), ("drop", MissingPolicy::Drop), ("mean", MissingPolicy::Mean)];
+    reader.choice("missing", &known)
 }
 
 /// A distance by name.

@@ -13,7 +13,7 @@ use super::fair::FairChoice;
 use super::folds::FoldChoice;
 use super::graph::GraphChoice;
 use super::guesses::GuessChoice;
-use super::held_out::{HeldOutChoice, Why, calibration_folds};
+use super::held_out::{HeldOutChoice, Why, calibration_folds, fallback};
 use super::keys::Job;
 use super::lambda::LambdaChoice;
 use super::model::ModelChoice;
@@ -54,8 +54,8 @@ pub struct FitRequest {
     pub privacy: Option<PrivacyChoice>,
     /// Folds to choose and to judge by, instead of one share of the rows.
     pub folds: Option<FoldChoice>,
-    /// Nodes whose held-out rows speak for their local models keep these.
-    pub fallback: bool,
+    /// Nodes keep their local models, so that at most this share is hurt.
+    pub fallback: Option<f64>,
     /// Edges are left out over which a neighbour's model is so many times as bad as the median neighbour's.
     pub screen: Option<f64>,
     /// Folds that intervals are calibrated by.
@@ -66,6 +66,8 @@ pub struct FitRequest {
     pub fair: Option<FairChoice>,
     /// Go on from the checkpoint of this run directory.
     pub resume: Option<PathBuf>,
+    /// Start from the models of this run directory, whose nodes may be others.
+    pub warm: Option<PathBuf>,
     /// For the report.
     pub naming: Naming,
     /// Where results go.
@@ -117,12 +119,13 @@ impl FitRequest {
             solve: solver::read(reader)?,
             time_limit: reader.number_from("time-limit", 0.0)?,
             rounds: RoundsChoice::read(reader)?,
-            fallback: reader.flag("fallback"),
+            fallback: fallback(reader)?,
             screen: reader.number("screen"),
             calibrate: calibration_folds(reader)?,
             guesses: GuessChoice::read(reader)?,
             fair: FairChoice::read(reader)?,
             resume: reader.path("resume"),
+            warm: reader.path("warm"),
             naming: Naming::read(settings, reader),
             output: Output::read(reader)?,
             model,
@@ -166,6 +169,14 @@ impl FitRequest {
     }
 
     fn check_resume(&self, reader: &Reader) -> Result<()> {
+        if self.warm.is_some() {
+            require!(self.resume.is_none(), "give --warm or --resume, not both");
+            require!(self.hub.is_none(), "--warm does not go with --hub");
+            require!(self.rounds.is_none(), "--warm does not go with a solver that exchanges messages");
+            require!(self.privacy.is_none(), "--warm does not go with --dp-epsilon");
+            let learnt = self.coupling == CouplingChoice::Learnt;
+            require!(!learnt, "--warm does not go with --coupling learnt, which learns its problem first");
+        }
         if self.resume.is_some() {
             require!(self.hub.is_none(), "--resume does not go with --hub");
             require!(
@@ -219,7 +230,7 @@ impl FitRequest {
     }
 
     fn check_fallback(&self) -> Result<()> {
-        if !self.fallback {
+        if self.fallback.is_none() {
             return Ok(());
         }
         let chosen = self.lambda.fixed.is_none() || self.held_out.asked;

@@ -93,6 +93,12 @@ impl GraphChoice {
         }
     }
 
+    /// True for discrepancies that compare rows as such: those without labels have a say.
+    pub fn compares_rows(&self) -> bool {
+        use Measure::{Components, Kl, Moments, Wasserstein};
+        self.measure.is_some_and(|measure| matches!(measure, Moments | Components | Wasserstein | Kl))
+    }
+
     /// Learns the graph from some rows.
     pub fn learn(&self, data: &Dataset, loss: &LossSpec, intercept: bool) -> Result<LearntGraph> {
         let LossSpec::Same(family) = loss else { refuse!("--graph learn needs one loss for all nodes") };

@@ -126,6 +126,14 @@ pub(super) fn calibration_folds(reader: &Reader) -> Result<Option<usize>> {
     Ok(folds)
 }
 
+/// The share of nodes that may be hurt by the network, if nodes may keep their local models.
+pub(super) fn fallback(reader: &Reader) -> Result<Option<f64>> {
+    let share = reader.number("fallback");
+    let told = share.unwrap_or_default();
+    require!((0.0..=1.0).contains(&told), "--fallback {told}: give the share of nodes that may be hurt, e.g. 0.05");
+    Ok(share)
+}
+
 /// Below 1 a share of the rows, from 1 on a number of rows.
 fn share(flag: &str, value: f64) -> Result<Share> {
     match value {

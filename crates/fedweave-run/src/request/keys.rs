@@ -3,7 +3,7 @@
 //! A key `huber-delta` is the flag `--huber-delta`, the line `huber-delta = 1.5` of a config file, and an argument in Python. A face
 //! builds its flags, its forms and its help from this table; what the values mean is said in the files beside it.
 
-use Kind::{Count, CountOrFile, Flag, Number, NumberOr, NumberOrAuto, Numbers, Path, Repeated, Text, Texts};
+use Kind::{Count, CountOrFile, Flag, Number, NumberOr, NumberOrAuto, Numbers, Path, Paths, Repeated, Text, Texts};
 
 /// The jobs that take settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub enum Kind {
     Text,
     /// A file or folder.
     Path,
+    /// Files, one word each.
+    Paths,
     /// Numbers, separated by commas; one number stands for a list of one.
     Numbers,
     /// Words, separated by commas.
@@ -187,7 +189,11 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("drop", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Columns to leave out"),
         key("one-hot", Texts, "COLUMNS", ALL | LEARN | ATTACK, "Text columns to turn into 0/1 columns, one per value (but the first, if there is an intercept)"),
         key("weight", Text, "COLUMN", ALL | LEARN | ATTACK, "Column with row weights"),
+        key("vertical", Paths, "FILE", FIT, "Parties hold columns of the same rows: their tables, e.g. --vertical a.csv b.csv. One model is fitted; only scores travel"),
+        key("classes-as-nodes", Flag, "", FIT, "The classes of --target are the nodes: each learns to tell its rows from all others, with the classes whose mean rows are nearest (--knn, default 3; or --edges): for classes with few rows"),
+        key("key", Text, "COLUMN", FIT, "Column that says which rows of the parties belong together").with("--vertical"),
         key("missing", Text, "RULE", ALL | LEARN | ATTACK, "Missing values: error, drop (the rows) or mean (of the column) [default: error]"),
+        key("unlabelled", Text, "RULE", FIT | COMPARE | LEARN, "Rows that miss nothing but the target: refuse (as --missing says), or keep: as public rows of --model, and where graphs are learnt by moments, components, wasserstein or kl [default: refuse]"),
         key("standardize", Flag, "", ALL | ATTACK, "Scale features to mean 0 and deviation 1 over the training rows"),
         key("strict", Flag, "", COUPLED | ATTACK, "Make errors of: nodes without rows, nodes without edges, nodes with neither"),
     ]),
@@ -250,7 +256,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK | ATTACK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
         key("folds", Count, "K", FIT | COMPARE, "Hold out every row once, in K folds, instead of one share of them; then train with all rows [default of --tune: 5]"),
         key("repeats", Count, "N", FIT | COMPARE, "Deal rows out to folds so many times [default: 1]").with("--folds"),
-        key("fallback", Flag, "", FIT | COMPARE, "A node whose held-out rows are predicted better by its local model keeps that one; compare: also judges this"),
+        key("fallback", NumberOr(0.05), "SHARE", FIT | COMPARE, "A node keeps its local model unless its held-out rows speak for the network, so clearly that at most this SHARE of the nodes is hurt; 1: where the network is worse; compare: also judges this [default if given without: 0.05]"),
         key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
         key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
         key("calibrate", Count, "FOLDS", FIT, "Calibrate the intervals of `fedweave predict --interval` on rows left out of so many fits, e.g. 10 [default: on the rows held out to validate, if any]"),
@@ -258,8 +264,9 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("split-file", Path, "FILE", FIT | PATH | COMPARE | ASK, "Which rows train, validate and test: a table with the columns line and part, e.g. split.csv of a run directory"),
         key("split-by", Text, "COLUMN", FIT | PATH | COMPARE | ASK | ATTACK, "Hold out the same values of this column (e.g. dates) at all nodes"),
         key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK | ATTACK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
-        key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling and boosted trees, each tuned on the same rows [default: all]"),
+        key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling, boosted trees and a model per cluster that is found, each tuned on the same rows [default: all]"),
         key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
+        key("leave-nodes", Number, "SHARE", COMPARE, "Leave out whole nodes instead: every node once, this share (0.1) or number (1) of them at a time; they join without a row of their own and are judged on all their rows"),
         key("seed", Count, "N", ALL | LEARN | ATTACK, "Seed of everything random [default: 0]"),
     ]),
     ("Solver", &[
@@ -271,6 +278,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("step-ratio", Number, "NUMBER", COUPLED | ATTACK, "Fixed ratio of primal to dual steps; 1 is the paper's [default: adapted]"),
         key("relaxation", Number, "NUMBER", COUPLED | ATTACK, "Relaxation of primal-dual steps, between 0 and 2; 1 is the paper's [default: 1.8]"),
         key("threads", Count, "N", ALL | ATTACK, "Number of threads; the result does not depend on it [default: all cores]"),
+        key("warm", Path, "DIR", FIT, "Start from the models of this run directory, also if nodes or rows are new or gone: the same optimum and certificate, sooner"),
         key("resume", Path, "DIR", FIT, "Continue from the checkpoint in this run directory"),
     ]),
     ("Solvers that exchange messages", &[

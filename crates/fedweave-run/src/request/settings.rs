@@ -48,7 +48,7 @@ impl Value {
             Kind::CountOrFile => word.parse().map_or_else(|_| Value::Text(word.into()), Value::Count),
             Kind::Text | Kind::Path => Value::Text(word.into()),
             Kind::Numbers => Value::Numbers(words.iter().map(|word| number(word)).collect::<Result<_, _>>()?),
-            Kind::Texts | Kind::Repeated => Value::Texts(words.iter().map(ToString::to_string).collect()),
+            Kind::Texts | Kind::Paths | Kind::Repeated => Value::Texts(words.iter().map(ToString::to_string).collect()),
         })
     }
 }
@@ -60,7 +60,7 @@ pub struct Settings {
 }
 
 /// Keys that say where results go, which is up to the next run.
-const NOT_REPEATED: [&str; 6] = ["out", "overwrite", "json", "verbose", "watch", "resume"];
+const NOT_REPEATED: [&str; 7] = ["out", "overwrite", "json", "verbose", "watch", "resume", "warm"];
 
 impl Settings {
     /// Says something; a later word replaces an earlier one.
@@ -368,9 +368,11 @@ impl OfKey {
             (Kind::Numbers, L::Whole(n)) => Value::Numbers(vec![n as f64]),
             (Kind::Numbers, L::Number(x)) => Value::Numbers(vec![x]),
             (Kind::Numbers, L::Numbers(list)) => Value::Numbers(list),
-            (Kind::Texts | Kind::Repeated, L::Texts(list)) => Value::Texts(list),
+            (Kind::Texts | Kind::Paths | Kind::Repeated, L::Texts(list)) => Value::Texts(list),
             // An empty list is a list of anything.
-            (Kind::Texts | Kind::Repeated, L::Numbers(list)) if list.is_empty() => Value::Texts(Vec::new()),
+            (Kind::Texts | Kind::Paths | Kind::Repeated, L::Numbers(list)) if list.is_empty() => {
+                Value::Texts(Vec::new())
+            }
             _ => return None,
         })
     }
@@ -384,7 +386,7 @@ impl OfKey {
             Kind::CountOrFile => "a number or a file name",
             Kind::Text | Kind::Path => "a text in quotes",
             Kind::Numbers => "a number or a list of numbers",
-            Kind::Texts | Kind::Repeated => "a list of texts",
+            Kind::Texts | Kind::Paths | Kind::Repeated => "a list of texts",
         };
         E::custom(format!("`{}`: expected {expected}", self.0.name))
     }

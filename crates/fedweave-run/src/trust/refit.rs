@@ -64,7 +64,16 @@ impl Refit {
 /// The request without what is held out, and without what is done with that.
 fn settled(request: FitRequest) -> FitRequest {
     let held_out = HeldOutChoice { spec: None, asked: false, in_turn: None, ..request.held_out };
-    FitRequest { held_out, folds: None, calibrate: None, fallback: false, resume: None, time_limit: None, ..request }
+    FitRequest {
+        held_out,
+        folds: None,
+        calibrate: None,
+        fallback: None,
+        resume: None,
+        warm: None,
+        time_limit: None,
+        ..request
+    }
 }
 
 /// `job(0), ..., job(count - 1)` side by side, with progress.
