@@ -164,3 +164,25 @@ fn what_cannot_be_learnt_is_refused() {
     assert!(change(&|plan| drop(plan.coupling.as_mut().unwrap().members.remove(0))).contains("not among"));
     assert!(Part::joining(plan, None).err().expect("it is refused").to_string().contains("from the start"));
 }
+
+/// A count that no `usize` can hold, where nothing is known yet of how long an answer is.
+#[test]
+fn an_answer_of_impossible_length_is_refused() {
+    let network = network(1);
+    let plans = network.plans(&network.cut(2).part, 2).unwrap();
+    for len in [2f64.powi(64), 2f64.powi(63), f64::MAX, 8_000.0, 7_999.5, 0.0, -1.0] {
+        for round in [0, 1] {
+            let (mut part, mut effects) = (Part::new(plans[0].clone()).unwrap(), Vec::new());
+            part.handle(Event::Tick { now: 0 }, &mut effects);
+            effects.clear();
+            let federation = plans[0].federation;
+            let header =
+                Header { kind: Kind::Sums, chunk: 0, chunks: 1, federation, round, received: 0, residual: 0.0 };
+            for rest in [0, 1, 9] {
+                let numbers: Vec<f64> = [len].into_iter().chain(vec![0.0; rest]).collect();
+                part.handle(Event::Frame { from: PeerId(0), bytes: &encode(&header, &numbers) }, &mut effects);
+            }
+            assert_eq!(part.status().state, State::Learning);
+        }
+    }
+}

@@ -289,7 +289,7 @@ impl Learning {
         let len = *first as usize;
         let open = frame.header.round == self.learner.answered() as u64;
         let expected = self.question.as_ref().map(Question::numbers).filter(|_| open);
-        let fits = len as f64 == *first && len > 0 && expected.is_none_or(|expected| expected == len);
+        let fits = len as f64 == *first && (1..NUMBERS_MAX).contains(&len) && expected.is_none_or(|e| e == len);
         if !fits || !rest.len().is_multiple_of(len + 1) {
             return None;
         }
