@@ -12,6 +12,7 @@ logit_*  the same with logistic labels and a small ridge
 cc_*     convex clustering: blobs, a 10-nearest-neighbour graph, Gaussian weights
 chain_*  a chain of ten segments
 tableI   two blocks of a stochastic block model, more features than rows
+tv_*     total variation of a noisy image with four levels, of numbers or of colours
 loss_*   every loss with every penalty on three kinds of graph (every_loss.py)
 """
 import json
@@ -115,6 +116,20 @@ def segments(seed, n, d):
     return Instance(n, x, y, node, np.c_[np.arange(n - 1), np.arange(1, n)], np.ones(n - 1), 1.0)
 
 
+def image(seed, side, channels, noise=0.2, strength=0.3):
+    """Pixels of a square image, joined with those beside and below: forty regions, each with one of four levels, and noise."""
+    rng = np.random.default_rng(seed)
+    centres, level = rng.random((40, 2)), rng.integers(0, 4, 40)
+    line = (np.arange(side) + 0.5) / side
+    pixels = np.c_[np.repeat(line, side), np.tile(line, side)]
+    _, region = cKDTree(centres).query(pixels)
+    x = np.round(level[region][:, None] + noise * rng.standard_normal((side * side, channels)), 5)
+    name = np.arange(side * side).reshape(side, side)
+    edges = np.r_[np.c_[name[:, :-1].ravel(), name[:, 1:].ravel()], np.c_[name[:-1].ravel(), name[1:].ravel()]]
+    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return Instance(side * side, x, np.zeros(side * side), name.ravel(), edges, np.ones(len(edges)), strength, "point")
+
+
 def rounded(made):
     made.x, made.y = np.round(made.x, 5), np.round(made.y, 5)
     return made
@@ -139,6 +154,10 @@ PROBLEMS = {
     "cc_n1000000_d7": lambda: many_blobs(15, 1000000, 7),
     "chain_n2000_d5": lambda: segments(11, 2000, 5),
     "tableI": lambda: two_blocks(0),
+    "tv_n10000_d1": lambda: image(17, 100, 1),
+    "tv_n90000_d1": lambda: image(18, 300, 1),
+    "tv_n1000000_d1": lambda: image(19, 1000, 1),
+    "tv_n10000_d3": lambda: image(20, 100, 3),
 } | all_problems(Instance, nearest_edges)
 
 

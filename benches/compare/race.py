@@ -23,15 +23,16 @@ HERE = Path(__file__).parent
 COMPETITORS = (
     "chambolle_pock", "admm_network_lasso", "admm_sparse", "newton_al", "fused", "clarabel_direct", "cvxpy_clarabel",
     "scs_direct", "cvxpy_scs", "torch_lbfgs", "torch_adam", "conjugate_gradients", "sparse_lu", "sparse_ldl",
-    "sparse_cholmod", "sparse_pardiso",
+    "sparse_cholmod", "sparse_pardiso", "cut_pursuit",
 )
-PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "qdldl", "torch", "pypardiso", "scikit-sparse")
+PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "qdldl", "torch", "pypardiso", "scikit-sparse",
+            "pycut-pursuit")
 TRACE_MAX = 50
 
 
 def version(package):
     try:
-        return importlib.metadata.version({"sksparse": "scikit-sparse"}.get(package, package))
+        return importlib.metadata.version({"sksparse": "scikit-sparse", "pycut_pursuit": "pycut-pursuit"}.get(package, package))
     except importlib.metadata.PackageNotFoundError:
         return None
 
