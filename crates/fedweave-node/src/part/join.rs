@@ -197,9 +197,7 @@ impl Part {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
         self.peers[k].joins = false;
-        // In a round of ours it may be late news, unless for long nothing else has come: rows will not either.
-        let is_sure = round > self.done + 2 || (round >= self.done && self.is_silent(k));
-        if self.joining.is_none() && self.state == State::Waiting && is_sure {
+        if self.joining.is_none() && self.state == State::Waiting && round > self.done + 2 {
             self.goes_on_without_us(k, round, effects);
         }
         let Some(mut joining) = self.joining.take() else { return };
@@ -241,8 +239,15 @@ impl Part {
         self.done = joining.target - 1;
         self.in_step_from = self.done;
         for (peer, welcomed) in self.peers.iter_mut().zip(&joining.welcomed) {
-            (peer.from, peer.until) = if *welcomed { (joining.target, None) } else { (0, Some(0)) };
-            (peer.acked, peer.round, peer.elsewhere, peer.still) = (self.done, self.done, false, None);
+            // Another joiner, welcomed by this part before it had to join itself: that round still holds.
+            let promised = peer.is_expected(self.done);
+            (peer.from, peer.until) = match *welcomed {
+                true => (joining.target, None),
+                false if promised => (peer.from, None),
+                false => (0, Some(0)),
+            };
+            let before = self.done.max(peer.from.saturating_sub(1));
+            (peer.acked, peer.round, peer.elsewhere, peer.still) = (before, before, false, None);
             (peer.ahead_noted, peer.finished) = (false, None);
         }
         self.boundary.sent.clear();

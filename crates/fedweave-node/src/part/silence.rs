@@ -28,7 +28,7 @@ impl Part {
     }
 
     /// True if nothing is heard of a neighbour, connected or not, although its rows are waited for.
-    pub(super) fn is_silent(&self, k: usize) -> bool {
+    fn is_silent(&self, k: usize) -> bool {
         let (peer, now, patience) = (&self.peers[k], self.now, self.plan.patience.dead_after_ms);
         let heard = peer.heard_at.max(self.round_since);
         let mute = peer.up && now.saturating_sub(heard) >= patience && !self.is(Mutant::TrustsConnections);

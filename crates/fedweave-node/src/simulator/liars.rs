@@ -120,8 +120,7 @@ const WORDS: [Kind; 10] = [
 ];
 
 /// A lie in a frame of another kind, about rounds near and far.
-fn word(header: &Header, dim: usize, random: &mut ChaCha8Rng) -> Vec<u8> {
-    let kind = WORDS[random.random_range(0..WORDS.len())];
+fn word(kind: Kind, header: &Header, dim: usize, random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut some_round = || match random.random_range(0..7) {
         0 => 0,
         1 => header.round.saturating_sub(random.random_range(0..4)),
@@ -174,8 +173,11 @@ impl Liars {
             return Vec::new();
         }
         let mut told = Vec::new();
-        if self.talk && random.random_bool(0.2) {
-            told.push(word(&frame.header, self.dim, random));
+        // Who asks where it could join is lied to more often than not.
+        let asked = frame.header.kind == Kind::State;
+        if self.talk && random.random_bool(if asked { 0.7 } else { 0.2 }) {
+            let kind = if asked { Kind::State } else { WORDS[random.random_range(0..WORDS.len())] };
+            told.push(word(kind, &frame.header, self.dim, random));
         }
         if frame.header.kind != Kind::Rows {
             told.push(bytes);

@@ -73,9 +73,14 @@ impl World<'_> {
             let seat = &mut self.seats[k];
             let older: FaultyStore = std::mem::replace(&mut seat.older, seat.store.clone());
             seat.store = older;
-            if seat.part.is_some() {
-                let back = self.random.random_range(1..=500);
+            // Who had ended may have to end again.
+            (seat.done, seat.outcome, seat.settled_at) = (false, None, None);
+            let (runs, left) = (seat.part.is_some(), seat.away);
+            let back = self.random.random_range(1..=500);
+            if runs {
                 self.crash(k, back);
+            } else if left {
+                self.at(self.now + back, What::Back(k));
             }
         }
     }
