@@ -14,6 +14,7 @@ from ._engine import version as _version
 
 if TYPE_CHECKING:
     from ._active import ActiveSampling
+    from ._attack import Attack, attack
     from ._classifier import GTVClassifier, GTVClassifierCV
     from ._clustering import ConvexClustering
     from ._compare import compare
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = _version()
 __all__ = [
     "ActiveSampling",
+    "Attack",
     "ConvexClustering",
     "FedRelax",
     "GTVClassifier",
@@ -40,6 +42,7 @@ __all__ = [
     "Table",
     "TunedClassifier",
     "TunedRegressor",
+    "attack",
     "compare",
     "errors",
     "knn",
@@ -53,6 +56,7 @@ __all__ = [
 # Flower, which starts a process for every message, never needs it.
 _HOMES = {
     "ActiveSampling": "_active",
+    "Attack": "_attack",
     "ConvexClustering": "_clustering",
     "FedRelax": "_relax",
     "GTVClassifier": "_classifier",
@@ -64,6 +68,7 @@ _HOMES = {
     "Table": "_table",
     "TunedClassifier": "_tuned",
     "TunedRegressor": "_tuned",
+    "attack": "_attack",
     "compare": "_compare",
     "knn": "_graphs",
     "learn_graph": "_learnt_graph",

@@ -193,6 +193,14 @@ impl FeaturesResult {
                 number(after.high)
             ));
         }
+        lines.push(
+            "the privacy funnel, as more and more of these directions is removed (nats, if all is normal):".into(),
+        );
+        lines.push("  share removed   about private columns   about the target".into());
+        for [share, leakage, useful] in &self.funnel {
+            let useful = if self.guesses.iter().all(|g| g.private) { "-".into() } else { number(*useful) };
+            lines.push(format!("  {share:<13.1}   {:<21}   {useful}", number(*leakage)));
+        }
         lines.push("only linear guesses are made impossible: what the nearest rows still explain is not hidden".into());
         lines.join("\n")
     }
