@@ -13,6 +13,9 @@ const NEIGHBOURS_MIN: usize = 3;
 /// Rows that neighbours predict nearly perfectly tell nobody apart: below this share of what a model of zeros loses, losses are alike.
 const ALIKE: f64 = 0.01;
 
+/// A peer, and a node of it.
+type Speaker<'a> = (usize, &'a str);
+
 /// What neighbours said last.
 #[derive(Debug, Clone)]
 pub(super) struct Heard {
@@ -64,7 +67,7 @@ impl Part {
         let mut ratios: Vec<BTreeMap<&str, Vec<f64>>> = vec![BTreeMap::new(); self.peers.len()];
         let Some(heard) = &self.heard else { return vec![None; self.peers.len()] };
         let (models, zeros) = (self.models(), vec![0.0; self.dim]);
-        let mut losses: Vec<Vec<(Option<(usize, &str)>, f64)>> = vec![Vec::new(); self.plan.nodes.len()];
+        let mut losses: Vec<Vec<(Option<Speaker<'_>>, f64)>> = vec![Vec::new(); self.plan.nodes.len()];
         let place = |name: &String| self.plan.nodes.binary_search(name).ok();
         for edge in &self.plan.edges {
             let Some(i) = place(&edge.node) else { continue };
