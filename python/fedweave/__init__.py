@@ -14,6 +14,7 @@ from ._engine import version as _version
 
 if TYPE_CHECKING:
     from ._active import ActiveSampling
+    from ._attack import Attack, attack
     from ._classifier import GTVClassifier, GTVClassifierCV
     from ._clustering import ConvexClustering
     from ._compare import compare
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = _version()
 __all__ = [
     "ActiveSampling",
+    "Attack",
     "ConvexClustering",
     "FedRelax",
     "GTVClassifier",
@@ -42,6 +44,7 @@ __all__ = [
     "TunedClassifier",
     "TunedRegressor",
     "VerticalModel",
+    "attack",
     "compare",
     "errors",
     "fit_vertical",
@@ -56,6 +59,7 @@ __all__ = [
 # Flower, which starts a process for every message, never needs it.
 _HOMES = {
     "ActiveSampling": "_active",
+    "Attack": "_attack",
     "ConvexClustering": "_clustering",
     "FedRelax": "_relax",
     "GTVClassifier": "_classifier",
@@ -68,6 +72,7 @@ _HOMES = {
     "TunedClassifier": "_tuned",
     "TunedRegressor": "_tuned",
     "VerticalModel": "_vertical",
+    "attack": "_attack",
     "compare": "_compare",
     "fit_vertical": "_vertical",
     "knn": "_graphs",

@@ -18,6 +18,7 @@ from fedweave import (
     GTVRegressor,
     TunedClassifier,
     TunedRegressor,
+    attack,
     compare,
     knn,
 )
@@ -356,3 +357,25 @@ def test_three_processes(files):
     assert same.cells(run / "parameters.csv") == parameters(model)
     for word in ("objective", "certified_gap", "kkt_residual", "clusters", "loss", "penalty", "train_error", "error", "status"):
         assert summary[word] == model.summary_[word], word
+
+
+ATTACKS = {
+    "labels of neighbours": ("--kind label --shift 10 --victim s2 --penalty squared", {"kind": "label", "shift": 10, "victim": "s2"}),
+    "a backdoor": ("--kind backdoor --trigger a=5 --penalty squared", {"kind": "backdoor", "trigger": ("a", 5)}),
+    "one lie in rounds": (
+        "--kind model --lie sign-flip --rounds 30 --budget 2 --penalty squared",
+        {"kind": "model", "lie": "sign-flip", "rounds": 30, "budget": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("flags, asked", ATTACKS.values(), ids=ATTACKS)
+def test_attacks(flags, asked, files):
+    said = f"--features {','.join(FEATURES)} --edges edges.csv --json --target y --lambda 0.1 {flags}"
+    done = files.run("attack", "rows.csv", *said.split())
+    assert done.returncode == 0, done.stderr
+    there = json.loads(done.stdout)
+    model = GTVRegressor(EDGES, lam=0.1, penalty="squared")
+    found = attack(model, files.rows[FEATURES], files.rows["y"], nodes=files.rows["node"], **asked)
+    assert there == found.summary and there["attackers"] == found.attackers
+    assert there["smallest_budget"] == found.smallest and "attack on" in repr(found)

@@ -7,7 +7,7 @@ use clap::Args;
 use fedweave_node::config::PartSettings;
 use fedweave_node::private::shut_out_others;
 use fedweave_node::process::{
-    Begin, Finished, News, ParentWatch, PartSummary, ProcessOptions, ask_to_leave, cautions, run_part,
+    Begin, Finished, News, ParentWatch, PartSummary, ProcessOptions, ask_to_leave, cautions, pardon, run_part,
 };
 use fedweave_node::{Note, Part, Reason};
 
@@ -43,6 +43,15 @@ pub struct NodeArgs {
     /// Ask the running process of this part to leave the federation for good
     #[arg(long, conflicts_with = "resume")]
     leave: bool,
+    /// Keep out neighbours whose models predict the rows of this part FACTOR times as badly as the median neighbour's, e.g. 5; noted in the event log
+    #[arg(long, value_name = "FACTOR", conflicts_with = "leave")]
+    quarantine: Option<f64>,
+    /// Judge the models by the rows of this file while they are learnt, in /status and /metrics; it may grow meanwhile
+    #[arg(long, value_name = "FILE", conflicts_with = "leave")]
+    unseen: Option<PathBuf>,
+    /// Ask the running process of this part to let a neighbour in again
+    #[arg(long, value_name = "PART", conflicts_with_all = ["leave", "resume", "join", "quarantine"])]
+    pardon: Option<String>,
     /// Flush every checkpoint to the disk: survives power loss too
     #[arg(long)]
     fsync: bool,
@@ -68,6 +77,11 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
         say("asked; the part ends after the round in flight")?;
         return Ok(Exit::Done);
     }
+    if let Some(neighbour) = &args.pardon {
+        pardon(&settings, neighbour)?;
+        say(&format!("asked; {neighbour} is let in again"))?;
+        return Ok(Exit::Done);
+    }
     if args.check {
         return check(&settings);
     }
@@ -83,6 +97,8 @@ pub fn run(args: &NodeArgs) -> Result<Exit> {
         },
         fsync: args.fsync,
         record_frames: args.record_frames.clone(),
+        quarantine: args.quarantine,
+        unseen: args.unseen.clone(),
     };
     let name = &settings.plan.name;
     let stop = || interrupted() || parent.has_ended();

@@ -76,7 +76,8 @@ fn run_models(settings: &Settings) -> Result<Exit> {
     let output = request.output.clone();
     let writer = run_dir::create(&output)?;
     let federated = FederatedModels::new(request, load(&spec)?, lambda, &launch)?;
-    let prepared = prepare(&federated.network, &launch_options(&launch))?;
+    let options = LaunchOptions { privacy: federated.privacy(), ..launch_options(&launch) };
+    let prepared = prepare(&federated.network, &options)?;
     let watcher = watcher(&output, &launch)?;
     let ran = run_processes(&launch, &federated.network, &prepared, &watcher)?;
     let Some(seconds) = ran else { return Ok(not_run(&launch, &watcher)) };

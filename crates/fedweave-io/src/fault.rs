@@ -144,6 +144,18 @@ pub enum Fault {
         "column {column}: node {node:?} has {value:?} here, but {other:?} at {place}; it must be the same on all its rows"
     )]
     NotConstant { column: String, node: String, value: String, other: String, place: Place },
+    /// Levels of a text column, of protected rows.
+    #[error(
+        "column {column} is text, and which texts occur would tell about rows that are to be protected; write a column of 0 and 1 for each text \
+         that you know of, and give --dp-range COLUMN=0:1 for each"
+    )]
+    LevelsTell { column: String },
+    /// Positions that are means over protected rows.
+    #[error(
+        "column {column}: node {node:?} has {value} here, but {other} at {place}; the graph would follow from their mean, which tells about rows that \
+         are to be protected: give positions of nodes with --node-info, or --edges"
+    )]
+    PositionsTell { column: String, node: String, value: f64, other: f64, place: Place },
 
     /// Two sources for one graph.
     #[error("both an edge file and --knn are given; choose one of them")]

@@ -27,6 +27,7 @@ pub use times::{TimeColumn, TimeScale};
 
 use crate::edges::EdgeList;
 use crate::error::{At, IoError, Place};
+use crate::fault::Fault;
 use crate::table::Table;
 use attributes::NodeInfo;
 use nodes::NodeSet;
@@ -94,6 +95,9 @@ pub fn load(spec: &InputSpec) -> Result<Input, IoError> {
     let mut edges = spec.edges.as_deref().map(EdgeList::read).transpose()?;
     let table = Table::read(&spec.nodes, |name| roles::kind(spec, name))?;
     let roles = Roles::assign(spec, &table)?;
+    if let Some(text) = roles.features.iter().find(|feature| spec.guarded && feature.one_hot) {
+        return Err(table.file().fault(Fault::LevelsTell { column: table.names()[text.column].clone() }));
+    }
     let kept = missing::keep(spec, &table, &roles)?;
     let encoding = Encoding::learn(spec, &table, &roles, &kept.rows)?;
 

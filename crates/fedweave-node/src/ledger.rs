@@ -26,9 +26,19 @@ pub struct Entry {
     /// What was released: the moments of every node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Option<NoisyMoments>>,
+    /// Or the labels of public rows, by the votes of every node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Option<Vec<f64>>>,
     /// Or what was bought: so many noisy gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsEntry>,
+}
+
+impl Entry {
+    /// A release of nothing yet.
+    fn new(what: &str, mu: f64) -> Entry {
+        Entry { what: what.into(), mu, moments: Vec::new(), labels: Vec::new(), rounds: None }
+    }
 }
 
 /// Noisy gradients that are paid for.
@@ -149,8 +159,21 @@ impl Ledger {
         budget: (f64, f64),
         make: impl FnOnce() -> fedweave::Result<Vec<Option<NoisyMoments>>>,
     ) -> Result<Vec<Option<NoisyMoments>>, LedgerError> {
-        let make = || Ok(Entry { what: what.into(), mu: cost, moments: make()?, rounds: None });
+        let make = || Ok(Entry { moments: make()?, ..Entry::new(what, cost) });
         Ok(self.entry(shelf, what, cost, budget, make)?.moments.clone())
+    }
+
+    /// The labels of public rows of `what`: those that were released, or new ones that are paid for first.
+    pub fn votes(
+        &mut self,
+        shelf: &mut dyn Shelf,
+        what: &str,
+        cost: f64,
+        budget: (f64, f64),
+        make: impl FnOnce() -> fedweave::Result<Vec<Option<Vec<f64>>>>,
+    ) -> Result<Vec<Option<Vec<f64>>>, LedgerError> {
+        let make = || Ok(Entry { labels: make()?, ..Entry::new(what, cost) });
+        Ok(self.entry(shelf, what, cost, budget, make)?.labels.clone())
     }
 
     /// The gradients that were bought for `what`, or new ones that are paid for first.
@@ -163,7 +186,7 @@ impl Ledger {
         make: impl FnOnce() -> RoundsEntry,
     ) -> Result<RoundsEntry, LedgerError> {
         let path = shelf.path();
-        let make = || Ok(Entry { what: what.into(), mu: cost, moments: Vec::new(), rounds: Some(make()) });
+        let make = || Ok(Entry { rounds: Some(make()), ..Entry::new(what, cost) });
         let entry = self.entry(shelf, what, cost, budget, make)?;
         let none = LedgerError::Damaged { path, what: "statistics where gradients were expected".into() };
         entry.rounds.clone().ok_or(none)

@@ -39,6 +39,15 @@ pub struct Snapshot {
     /// Neighbours whose rows are waited for.
     #[serde(default)]
     pub awaited: Vec<String>,
+    /// Mean error on the rows trained with, where models are judged.
+    #[serde(default)]
+    pub training_error: Option<f64>,
+    /// Mean error on rows not trained with.
+    #[serde(default)]
+    pub validation_error: Option<f64>,
+    /// Mean error on those of them that came since the process began.
+    #[serde(default)]
+    pub new_error: Option<f64>,
     /// When the certificate of the part expires, in seconds since 1970.
     #[serde(default)]
     pub certificate_expires: Option<i64>,
@@ -67,6 +76,12 @@ pub struct NeighbourSnapshot {
     /// At the end: it has not said that it has the last rows.
     #[serde(default)]
     pub lacks: bool,
+    /// How many times as badly as the median neighbour it predicts our rows, where neighbours are judged.
+    #[serde(default)]
+    pub suspicion: Option<f64>,
+    /// It was found guilty and is kept out.
+    #[serde(default)]
+    pub quarantined: bool,
 }
 
 /// A snapshot that is shown while it changes.
@@ -91,6 +106,14 @@ pub fn openmetrics(s: &Snapshot) -> String {
     if let Some(residual) = s.residual {
         family("residual", "gauge", "Largest residual of the network, as far as it is known.", one(residual));
     }
+    let errors = [
+        ("training_error", "Mean error on the rows trained with.", s.training_error),
+        ("validation_error", "Mean error on rows not trained with.", s.validation_error),
+        ("validation_error_new", "Mean error on those that came since the start.", s.new_error),
+    ];
+    for (name, help, error) in errors {
+        error.into_iter().for_each(|error| family(name, "gauge", help, one(error)));
+    }
     if let Some((median, largest)) = s.round_seconds {
         family("round_median_seconds", "gauge", "Median time of the last rounds.", one(median));
         family("round_max_seconds", "gauge", "Largest time of the last rounds.", one(largest));
@@ -110,6 +133,15 @@ pub fn openmetrics(s: &Snapshot) -> String {
     family("checkpoint_bytes", "counter", "Bytes written to checkpoints.", one(s.checkpoint_bytes as f64));
     family("neighbour_up", "gauge", "1 if the neighbour can be reached.", each(|n| f64::from(n.up)));
     family("neighbour_counted", "gauge", "1 if the edges to the neighbour count.", each(|n| f64::from(n.counted)));
+    let judged = s.neighbours.iter().filter_map(|n| Some((n, n.suspicion?)));
+    let scores = judged.map(|(n, score)| (format!("{part},neighbour=\"{}\"", escaped(&n.name)), score)).collect();
+    family(
+        "neighbour_suspicion",
+        "gauge",
+        "How many times as badly as the median neighbour it predicts our rows.",
+        scores,
+    );
+    family("neighbour_quarantined", "gauge", "1 if the neighbour is kept out.", each(|n| f64::from(n.quarantined)));
     family("frames_refused", "counter", "Frames of the neighbour that were refused.", each(|n| n.refused as f64));
     family("frames_sent", "counter", "Frames sent to the neighbour.", each(|n| n.sent.0 as f64));
     family("sent_bytes", "counter", "Bytes sent to the neighbour, before encryption.", each(|n| n.sent.1 as f64));

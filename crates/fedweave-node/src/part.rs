@@ -19,6 +19,7 @@ mod rounds;
 mod send;
 mod silence;
 mod state;
+mod suspect;
 mod terms;
 mod welcome;
 
@@ -75,6 +76,8 @@ pub struct Part {
     round_since: u64,
     /// A digest of the rows of data.
     rows: u64,
+    /// What neighbours said last, if they are judged.
+    heard: Option<suspect::Heard>,
     #[cfg(test)]
     mutant: Option<Mutant>,
     #[cfg(test)]
@@ -147,6 +150,7 @@ impl Part {
             in_step_from: 0,
             round_since: 0,
             rows: 0,
+            heard: None,
             #[cfg(test)]
             mutant: None,
             #[cfg(test)]

@@ -3,7 +3,9 @@
 
 mod cautions;
 mod parent;
+mod quarantine;
 mod result;
+mod unseen;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,8 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fedweave::Matrix;
+use unseen::Unseen;
+
 pub use cautions::cautions;
 pub use parent::ParentWatch;
+pub use quarantine::pardon;
 pub use result::{CouplingFile, PartSummary};
 
 use crate::checkpoint::{FileStore, Store};
@@ -25,7 +31,7 @@ use crate::part::{Note, Part};
 use crate::plan::Plan;
 use crate::private;
 use crate::protect::protect;
-use crate::run::{self, End, LocalEvent, RunError, Surroundings, Wish, now_ms};
+use crate::run::{self, End, Judged, LocalEvent, Quarantine, RunError, Surroundings, Wish, now_ms};
 use crate::transport::{self, Link, TlsTransport, Transport, TransportError};
 
 /// After the end, neighbours get so long to receive the last frames.
@@ -58,6 +64,10 @@ pub struct ProcessOptions {
     pub fsync: bool,
     /// Every frame that is sent is appended to this file, as it is before encryption: length (4 bytes), frame.
     pub record_frames: Option<PathBuf>,
+    /// Neighbours that predict the rows of the part so many times as badly as the median neighbour are kept out.
+    pub quarantine: Option<f64>,
+    /// Rows that the part has not trained with, by which its models are judged while it runs.
+    pub unseen: Option<PathBuf>,
 }
 
 /// What the owner of the process is told while it runs.
@@ -103,6 +113,15 @@ pub enum ProcessError {
     /// The operating system refuses.
     #[error("{place}: {error}")]
     System { place: String, error: std::io::Error },
+    /// Neighbours cannot be judged, or not be kept out.
+    #[error("--quarantine: {why}")]
+    Quarantine { why: &'static str },
+    /// Rows that cannot judge.
+    #[error("--unseen {}: {why}", path.display())]
+    Unseen { path: PathBuf, why: String },
+    /// Nobody of this name.
+    #[error("--pardon {name}: there is no such neighbour")]
+    NoNeighbour { name: String },
     /// The limit on open files is too low.
     #[error("{0}")]
     OpenFiles(String),
@@ -145,6 +164,8 @@ pub fn run_part(
     tell: &mut dyn FnMut(News<'_>),
 ) -> Result<Finished, ProcessError> {
     let state = &settings.state;
+    options.quarantine.map_or(Ok(()), |factor| quarantine::check(settings, factor))?;
+    let mut unseen = options.unseen.as_deref().map(|path| Unseen::open(path, settings)).transpose()?;
     private::open_files(files_needed(settings.neighbours.len())).map_err(ProcessError::OpenFiles)?;
     private::folder(state).map_err(at(state))?;
     let _lock = lock(state)?;
@@ -167,7 +188,11 @@ pub fn run_part(
     }
     let mut transport = open_transport(settings)?;
     let mut recorder = options.record_frames.as_deref().map(recorder).transpose()?;
+    let mut judge = |models: &Matrix| unseen.as_mut().map(|unseen| unseen.judge(models)).unwrap_or_default();
+    let pardons: &mut dyn FnMut() -> Vec<String> = &mut || quarantine::pardons(state);
     let around = Surroundings {
+        judge: options.unseen.is_some().then_some(&mut judge as &mut dyn FnMut(&Matrix) -> Judged),
+        quarantine: options.quarantine.map(move |factor| Quarantine { factor, pardons }),
         transport: &mut *transport,
         store: &mut store,
         spend: &mut |record| rounds.as_mut().map_or(Ok(()), |rounds| rounds.add(record)),

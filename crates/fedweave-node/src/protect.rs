@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use fedweave::matrix::Rows;
+use fedweave::model::relax::seed_of;
 use fedweave::trust::privacy::statistics::{Units, release, stand_ins};
+use fedweave::trust::privacy::votes::labelled;
 use fedweave_io::Noise;
 use ring::digest::{Context, SHA256};
 
@@ -36,6 +39,11 @@ pub fn protect(settings: &PartSettings) -> Result<(Plan, Option<RoundLog>), Ledg
         }
         return Ok((Plan { data: privacy.inside(plan)?, noise: Some(noise), ..plan.clone() }, Some(log)));
     }
+    if privacy.on_votes() {
+        let labels =
+            ledger.votes(&mut shelf, &what, privacy.cost(plan)?, budget, || labels(plan, privacy, multiplier))?;
+        return Ok((Plan { data: labelled(&public(plan)?, &labels)?, ..plan.clone() }, None));
+    }
     let ranges = privacy.known(plan)?;
     let make = || {
         let mut noise = Noise::new(privacy.seed);
@@ -43,6 +51,27 @@ pub fn protect(settings: &PartSettings) -> Result<(Plan, Option<RoundLog>), Ledg
     };
     let moments = ledger.release(&mut shelf, &what, privacy.cost(plan)?, budget, make)?;
     Ok((Plan { data: stand_ins(&moments, &ranges, Units::Data)?, ..plan.clone() }, None))
+}
+
+/// The public rows of every node.
+fn public(plan: &Plan) -> fedweave::Result<Vec<Rows<'_>>> {
+    let none = fedweave::Error::Method { method: "votes", needs: "models, and public rows of every node" };
+    let sets = &plan.models.as_ref().ok_or(none.clone())?.public;
+    plan.nodes.iter().map(|node| sets.of(node).map(|rows| rows.x()).map_err(|_| none.clone())).collect()
+}
+
+/// The labels of the public rows of every node, by votes.
+fn labels(plan: &Plan, privacy: &PrivacySection, multiplier: f64) -> fedweave::Result<Vec<Option<Vec<f64>>>> {
+    let (rows, votes, mut rng) = (public(plan)?, privacy.votes(multiplier), Noise::new(privacy.seed));
+    let Some(models) = &plan.models else { return Ok(Vec::new()) };
+    let mut of = |node: usize| {
+        let teacher = |k: usize| {
+            let model = models.specs[node].build(models.task, seed_of(models.seeds[node], k));
+            model.map_err(|source| fedweave::Error::Spec { node, source })
+        };
+        votes.release((&plan.data, node), rows[node], models.task, teacher, &mut rng)
+    };
+    (0..plan.data.nodes()).map(&mut of).collect()
 }
 
 /// Where the releases of an entry of the ledger are written down.
@@ -57,6 +86,9 @@ fn what(plan: &Plan, privacy: &PrivacySection) -> String {
     if privacy.on_gradients() {
         // Gradients are released for one loss and one number of rounds.
         hash.update(format!("{:?} {:?} {}", plan.loss, plan.loss_options, plan.stop.rounds_max).as_bytes());
+    }
+    if let (true, Some(models)) = (privacy.on_votes(), &plan.models) {
+        hash.update(format!("{:?} {:?} {}", models.specs, models.seeds, models.public.digest()).as_bytes());
     }
     for node in 0..plan.data.nodes() {
         hash.update(&(plan.data.rows(node).len() as u64).to_le_bytes());

@@ -4,18 +4,21 @@
 mod around;
 mod events;
 mod pace;
+mod quarantine;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub use around::{End, RunError, Surroundings, Wish, Witness};
+pub use around::{End, Judged, RunError, Surroundings, Wish, Witness};
 pub use events::LocalEvent;
 pub use pace::Pace;
+pub use quarantine::Quarantine;
 
 use crate::metrics::{NeighbourSnapshot, Snapshot};
 use crate::part::{Effect, Event, Note, Outcome, Part};
 use crate::plan::PeerId;
 use crate::transport::{Arrival, Refusal};
 use events::{Repeats, Thrift};
+use quarantine::Guard;
 
 /// Time between ticks of the state machine.
 const TICK: Duration = Duration::from_millis(20);
@@ -25,6 +28,8 @@ const ADMISSION: Duration = Duration::from_secs(3);
 const SHOW: Duration = Duration::from_millis(100);
 /// A part that has nothing left to do stays for so long.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often errors on rows are renewed.
+const ERRORS_EVERY: Duration = Duration::from_secs(1);
 /// How often a residual is noted in the log.
 const RESIDUALS_EVERY: Duration = Duration::from_secs(1);
 
@@ -32,6 +37,7 @@ const RESIDUALS_EVERY: Duration = Duration::from_secs(1);
 pub fn run(part: &mut Part, names: &[String], around: Surroundings<'_>) -> Result<(End, Snapshot), RunError> {
     let mut driver = Driver::new(part, names, around);
     let end = driver.run()?;
+    driver.measure();
     let snapshot = driver.show();
     driver.around.transport.close();
     Ok((end, snapshot))
@@ -50,6 +56,7 @@ struct Driver<'p, 'a> {
     leaving: bool,
     reported_missing: bool,
     residual_noted: Option<Instant>,
+    guard: Option<Guard>,
 }
 
 impl<'p, 'a> Driver<'p, 'a> {
@@ -59,7 +66,9 @@ impl<'p, 'a> Driver<'p, 'a> {
             neighbours: names.iter().map(neighbour).collect(),
             ..around.shared.lock().map(|s| s.clone()).unwrap_or_default()
         };
+        let guard = around.quarantine.as_ref().and_then(|_| Guard::new(part));
         Driver {
+            guard,
             part,
             around,
             started: Instant::now(),
@@ -76,7 +85,7 @@ impl<'p, 'a> Driver<'p, 'a> {
     }
 
     fn run(&mut self) -> Result<End, RunError> {
-        let (mut next_tick, mut next_show) = (Instant::now(), Instant::now());
+        let (mut next_tick, mut next_show, mut next_error) = (Instant::now(), Instant::now(), Instant::now());
         let (mut finished, mut settled): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
             let now = Instant::now();
@@ -99,6 +108,11 @@ impl<'p, 'a> Driver<'p, 'a> {
             }
             if now >= next_show {
                 next_show = now + SHOW;
+                self.judge()?;
+                if now >= next_error {
+                    next_error = now + ERRORS_EVERY;
+                    self.measure();
+                }
                 self.show();
             }
             if self.outcome.is_some() {
@@ -125,6 +139,9 @@ impl<'p, 'a> Driver<'p, 'a> {
         match arrival {
             Arrival::Up(place) => {
                 self.snapshot.neighbours[place].up = true;
+                if self.is_held(place) {
+                    return Ok(());
+                }
                 self.handle(Event::LinkUp(peer(place)))
             }
             Arrival::Down(place) => {
@@ -134,6 +151,10 @@ impl<'p, 'a> Driver<'p, 'a> {
             Arrival::Frame { from, bytes } => {
                 let received = &mut self.snapshot.neighbours[from].received;
                 *received = (received.0 + 1, received.1 + bytes.len() as u64);
+                if self.is_held(from) {
+                    self.snapshot.refused += 1;
+                    return Ok(());
+                }
                 self.handle(Event::Frame { from: peer(from), bytes: &bytes })
             }
             Arrival::Refused(refusal) => self.refused(refusal),
@@ -228,6 +249,16 @@ impl<'p, 'a> Driver<'p, 'a> {
 
     fn log(&mut self, event: &LocalEvent) -> Result<(), RunError> {
         Ok(self.around.log.write(now_ms(), event)?)
+    }
+
+    /// Errors of the models as they are.
+    fn measure(&mut self) {
+        if let Some(judge) = &mut self.around.judge {
+            let Judged { training, validation, new } = judge(&self.part.models());
+            let finite = |error: Option<f64>| error.filter(|error| error.is_finite());
+            self.snapshot.training_error = finite(training);
+            (self.snapshot.validation_error, self.snapshot.new_error) = (finite(validation), finite(new));
+        }
     }
 
     fn show(&mut self) -> Snapshot {

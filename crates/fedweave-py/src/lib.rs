@@ -6,6 +6,7 @@
 #![cfg(feature = "python")]
 
 mod active;
+mod attack;
 mod choose;
 mod compare;
 mod coupling;
@@ -37,6 +38,8 @@ use pyo3::prelude::*;
 mod engine {
     #[pymodule_export]
     use super::active::active;
+    #[pymodule_export]
+    use super::attack::attack;
     #[pymodule_export]
     use super::choose::{grid, validate};
     #[pymodule_export]

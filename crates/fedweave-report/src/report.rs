@@ -46,6 +46,9 @@ pub struct Report {
     /// How often intervals of predictions hold, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+    /// What neighbours of a node could learn about its rows, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exposure: Vec<String>,
     /// Who learnt from whom, where nodes asked others instead of being coupled; edges then join a node and a teacher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asking: Option<Asking>,

@@ -37,5 +37,10 @@ fn on_one_machine(settings: Settings) -> Settings {
 /// Fits the models of a run again, from the files that it was made from.
 pub fn again(run: &Path, observer: &dyn Observer) -> Result<FitResult> {
     let (request, spec) = request(run)?;
+    require!(
+        request.privacy.is_none(),
+        "{}: its rows are protected (--dp-epsilon), and fitting them again would be one more release of them",
+        run.display()
+    );
     fit(request, load(&spec)?, observer)
 }

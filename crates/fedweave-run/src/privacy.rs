@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod epsilon;
+pub(crate) mod exposure;
 pub mod features;
 pub mod leak;
 #[cfg(feature = "federation")]

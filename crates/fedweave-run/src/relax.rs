@@ -7,6 +7,7 @@ mod report;
 mod source;
 mod specs;
 mod summary;
+mod votes;
 mod write;
 
 use std::sync::{Mutex, PoisonError};
@@ -35,6 +36,7 @@ pub use report::report_of;
 pub use source::{ModelSource, When};
 pub use specs::specs;
 pub use summary::{error_name, summary, text};
+pub use votes::VoteProtection;
 pub use write::write_run;
 
 /// Everything there is to say about a finished fit.
@@ -65,6 +67,8 @@ pub struct RelaxResult {
     pub held_out: Option<HeldOutErrors>,
     /// How far predictions are off, seen on rows that models had not seen, if there are any.
     pub calibration: Option<RunCalibration>,
+    /// How the rows are protected, if they are.
+    pub protection: Option<VoteProtection>,
     /// How it ended.
     pub status: RelaxStatus,
     /// Seconds of all of it.
@@ -156,9 +160,14 @@ impl RelaxResult {
 }
 
 /// Chooses lambda if asked to, and fits.
-pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Result<RelaxResult> {
+pub fn relax(mut request: RelaxRequest, mut input: Input, observer: &dyn Observer) -> Result<RelaxResult> {
     let task = task(&request, &input)?;
     let source = Specs { specs: specs(&request, &input, task)?, fitted: Mutex::default() };
+    let mut protection = None;
+    if let Some(choice) = request.privacy.take() {
+        let protected = votes::protect(&choice, &request, input, task, &source)?;
+        (input, protection) = (protected.0, Some(protected.1));
+    }
     let done = relax_with(&request, &input, task, &source, observer)?;
     let Relaxed { lambda, chosen, rows_trained, history, train, held_out, calibration, .. } = done;
     let Specs { specs, fitted } = source;
@@ -178,6 +187,7 @@ pub fn relax(request: RelaxRequest, input: Input, observer: &dyn Observer) -> Re
         train,
         held_out,
         calibration,
+        protection,
         request,
         input,
     })
@@ -191,6 +201,10 @@ pub fn relax_with(
     source: &dyn ModelSource,
     observer: &dyn Observer,
 ) -> Result<Relaxed> {
+    require!(
+        request.privacy.is_none(),
+        "--dp-epsilon: rows are protected with models of our own (--model), which know nothing of the rows beforehand"
+    );
     if request.strict {
         refuse_lonely_nodes(input)?;
     }

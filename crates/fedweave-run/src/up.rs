@@ -21,7 +21,7 @@ use crate::error::{Error, Result, refuse, require};
 use crate::fit::{Descent, FitResult, Protection, Solved, build, finish, silent};
 use crate::model_file::model_file;
 use crate::predictor::named;
-use crate::relax::{ModelRows, RelaxResult, RelaxStatus, errors, specs, task};
+use crate::relax::{ModelRows, RelaxResult, RelaxStatus, VoteProtection, errors, specs, task};
 use crate::request::privacy::PrivacyMethod;
 use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
@@ -76,7 +76,9 @@ impl FederatedFit {
         }
         let protection = protection(&request.fit, &input, &loss)?;
         let training = TrainingRows::new(model, input.data.clone());
-        tame_runaway(&mut request.fit.model, &mut input, &loss, &training.scaled, lambda)?;
+        if protection.is_none() {
+            tame_runaway(&mut request.fit.model, &mut input, &loss, &training.scaled, lambda)?;
+        }
         let model = &request.fit.model;
         let problem = build(&request.fit, &input, &loss, training.scaled.clone(), lambda)?;
         let name = model.penalty.name();
@@ -234,14 +236,15 @@ pub struct FederatedModels {
     specs: Vec<ModelSpec>,
     training: ModelRows,
     lambda: f64,
+    protection: Option<VoteProtection>,
 }
 
 impl FederatedModels {
     /// Checks the data and describes the network.
-    pub fn new(request: RelaxRequest, input: Input, lambda: f64, launch: &LaunchChoice) -> Result<Self> {
+    pub fn new(request: RelaxRequest, mut input: Input, lambda: f64, launch: &LaunchChoice) -> Result<Self> {
         let task = task(&request, &input)?;
         let specs = specs(&request, &input, task)?;
-        let training = ModelRows::new(&request, &input, input.data.clone())?;
+        let mut training = ModelRows::new(&request, &input, input.data.clone())?;
         let options = &request.options;
         require!(
             training.public.len() == 1 || options.judged_on == JudgedOn::Neighbours,
@@ -277,12 +280,33 @@ impl FederatedModels {
             models: Some(models),
             hub: None,
         };
-        Ok(FederatedModels { network, request, input, task, specs, training, lambda })
+        let mut protection = None;
+        if let Some(choice) = &request.privacy {
+            require!(request.held_out.spec.is_none(), "--dp-epsilon: errors on held-out rows would tell about them");
+            let most = training.public.iter().map(|rows| rows.len()).max().unwrap_or(0);
+            protection = Some(VoteProtection::new(choice, &input, task, most)?);
+            // Parts have the rows; what is judged and shown here knows none.
+            input = input.select(&vec![false; input.data.len()]);
+            training.scaled = input.data.clone();
+        }
+        Ok(FederatedModels { network, request, input, task, specs, training, lambda, protection })
+    }
+
+    /// How parts protect their rows.
+    pub fn privacy(&self) -> Option<PrivacySection> {
+        let choice = self.request.privacy.as_ref()?;
+        let (low, high) = choice.target.unwrap_or((-1.0, 1.0));
+        Some(PrivacySection {
+            method: Some("votes".into()),
+            teachers: Some(choice.teachers as u64),
+            seed: choice.seed,
+            ..PrivacySection::new(choice.epsilon, choice.delta, Vec::new(), [low, high])
+        })
     }
 
     /// The result, judged with all rows in sight.
     pub fn finish(self, mut found: CollectedModels, seconds: f64) -> Result<RelaxResult> {
-        let FederatedModels { request, input, task, specs, training, lambda, .. } = self;
+        let FederatedModels { request, input, task, specs, training, lambda, protection, .. } = self;
         let mut model = |(i, name): (usize, &String)| -> Result<Box<dyn LocalModel>> {
             let Some(fitted) = found.models.remove(name) else { refuse!("no part has a model for node `{name}`") };
             Ok(Box::new(local(&specs[i], task, seed_of(request.options.seed, i), fitted, name)?))
@@ -306,6 +330,7 @@ impl FederatedModels {
             chosen: None,
             held_out: None,
             calibration: None,
+            protection,
             models,
             train,
             seconds,

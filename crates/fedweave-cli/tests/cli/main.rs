@@ -22,6 +22,7 @@ mod not_errors;
 mod outputs;
 mod path;
 mod privacy;
+mod quarantine;
 mod reproduce;
 mod rounds;
 mod sandbox;

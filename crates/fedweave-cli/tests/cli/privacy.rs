@@ -63,6 +63,62 @@ fn models_with_noise_tell_nothing_else_about_the_rows() {
 }
 
 #[test]
+fn no_side_door_tells_about_protected_rows() {
+    let sandbox = Sandbox::new();
+    let (mut rows, mut fixed) = (String::from("node,x1,x2,y,lat,colour\n"), String::from("node,x1,x2,y,lat,colour\n"));
+    for (i, k) in (0..4).flat_map(|i| (0..6).map(move |k| (i, k))) {
+        let (x1, x2, colour) = (k as f64 / 5.0, (k * k % 5) as f64 / 5.0, ["red", "blue"][k % 2]);
+        rows += &format!("n{i},{x1},{x2},{},{}.{k},{colour}\n", x1 - x2, i);
+        fixed += &format!("n{i},{x1},{x2},{},{i},{colour}\n", x1 - x2);
+    }
+    sandbox.write("moving.csv", rows);
+    sandbox.write("fixed.csv", fixed);
+    let known = "--target y --lambda 1 --penalty squared --features x1,x2 --dp-epsilon 1 --dp-range x1=0:1 --dp-range x2=0:1 --dp-range y=-1:1";
+    let doors = [
+        // A step that follows from the rows would stand in the files of all parts.
+        (format!("up nodes.csv --edges edges.csv {known} --solver fedgd"), "--step"),
+        (format!("up nodes.csv --edges edges.csv {known} --solver async-fedgd --rounds 3"), "--step"),
+        // The graph would follow from means over rows, columns from texts that occur.
+        (format!("fit moving.csv --knn 1 --by lat {known}"), "--node-info"),
+        (
+            format!("fit fixed.csv --knn 1 --by lat {known} --one-hot colour --dp-range colour=red=0:1"),
+            "which texts occur",
+        ),
+    ];
+    for (command, says) in doors {
+        let refused = sandbox.run(&command);
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{command}\n{}{}", refused.stdout, refused.stderr);
+    }
+    sandbox.succeed(&format!("fit fixed.csv --knn 1 --by lat {known} --out run"));
+    for command in ["explain run", "check run", "stress run", "trust run --out page.html", "fairness run --group x1"] {
+        let refused = sandbox.run(command);
+        assert!(refused.code == 2 && refused.stderr.contains("--dp-epsilon"), "{command}\n{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_label_out_of_reach_pulls_no_harder_and_is_not_noticed() {
+    let sandbox = Sandbox::new();
+    let nodes = sandbox.read("nodes.csv");
+    let last = nodes.trim_end().rsplit_once(',').expect("columns").0.to_owned();
+    for (method, epsilon) in [("output", 2.0), ("objective", 8.0)] {
+        for (label, run) in [("1e6", "near"), ("1e20", "far")] {
+            sandbox.write("label.csv", format!("{last},{label}\n"));
+            sandbox.succeed(&format!(
+                "fit label.csv --edges edges.csv --target y --loss huber --lambda 0.1 --ridge 0.5 --dp-method {method} --dp-epsilon {epsilon} \
+                 --dp-range x1=-3:3 --dp-range x2=-3:3 --dp-seed 3 --out {run} --overwrite"
+            ));
+        }
+        let models = |run: &str| sandbox.table(&format!("{run}/parameters.csv"));
+        assert!(
+            models("near").distance(&models("far")) < 1e-3,
+            "{method}: {}",
+            models("near").distance(&models("far"))
+        );
+    }
+}
+
+#[test]
 fn an_audit_does_not_refute_what_is_true() {
     let found = Sandbox::new().json("privacy audit --epsilon 1 --canaries 50000 --seed 1");
     assert_eq!(found["refuted"], false);
@@ -102,7 +158,70 @@ fn features_hide_a_column_from_linear_guesses() {
     assert!(hidden["linear_after"].as_f64().unwrap() < 1e-9, "{found}");
     assert_eq!((&hidden["column"], &target["column"]), (&"x1".into(), &"y".into()));
     assert_eq!(sandbox.table("z.csv").header, ["node", "x2", "y"]);
-    assert_eq!(found["funnel"].as_array().unwrap().len(), 11);
+    let funnel = found["funnel"].as_array().unwrap();
+    assert_eq!(funnel.len(), 11);
+    let leaks: Vec<f64> = funnel.iter().map(|point| point["leakage"].as_f64().unwrap()).collect();
+    assert!(leaks.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12) && leaks[0] > 1.1 * leaks[5], "{leaks:?}");
+    assert!(leaks[5] > leaks[10], "{leaks:?}");
+    let said = sandbox.succeed("privacy features nodes.csv --private x1 --target y --out again.csv");
+    assert!(said.contains("privacy funnel") && said.contains("  1.0"), "{said}");
+}
+
+const PUBLIC: &str = "x1,x2\n-1,-1\n-0.5,0.5\n0,0\n0.5,-0.5\n1,1\n0.2,0.8\n";
+
+#[test]
+fn models_of_any_class_learn_from_public_rows_that_teachers_label_with_noise() {
+    let sandbox = Sandbox::new();
+    sandbox.write("public.csv", PUBLIC);
+    let tree = "nodes.csv --edges edges.csv --target y --model tree --lambda 1 --rounds 3 --public public.csv --dp-range y=-3:3";
+    let found = sandbox.json(&format!("fit {tree} --dp-epsilon 2 --dp-teachers 4"));
+    assert_eq!((&found["privacy"]["method"], found["privacy"]["teachers"].as_u64()), (&"votes".into(), Some(4)));
+    // Every node with rows learns from the public rows, whatever its own are.
+    assert_eq!(found["rows"].as_u64().unwrap() % 6, 0, "{found}");
+    for (run, epsilon) in [("a", "--dp-epsilon 2"), ("b", "--dp-epsilon 2"), ("c", "--dp-epsilon 2 --dp-seed 1")] {
+        let said = sandbox.succeed(&format!("fit {tree} {epsilon} --out {run}"));
+        assert_eq!(said.contains("protects nothing"), run == "c", "{said}");
+        assert!(said.contains("against the votes"), "{said}");
+    }
+    assert_ne!(sandbox.read("a/models.json"), sandbox.read("b/models.json"));
+    sandbox.succeed("predict a nodes.csv --out predictions.csv");
+    let refusals = [
+        (tree.replace("--public public.csv", "") + " --dp-epsilon 2", "--public FILE"),
+        (tree.replace("--dp-range y=-3:3", "") + " --dp-epsilon 2", "--dp-range y=LOW:HIGH"),
+        (tree.replace("--lambda 1", "") + " --dp-epsilon 2", "--lambda NUMBER"),
+        (format!("{tree} --dp-epsilon 2 --validation 0.2"), "--validation"),
+        (format!("{tree} --dp-epsilon 2 --split-file split.csv"), "--split-file"),
+        (format!("{tree} --dp-epsilon 2 --standardize"), "--standardize"),
+        (format!("{tree} --dp-epsilon 2 --dp-method statistics"), "votes"),
+        (format!("{tree} --dp-epsilon 2 --dp-clip 1"), "--dp-clip"),
+    ];
+    for (command, says) in refusals {
+        let refused = sandbox.run(&format!("fit {command}"));
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{command}\n{}", refused.stderr);
+    }
+}
+
+#[test]
+fn parts_pay_for_votes_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("public.csv", PUBLIC);
+    let up = "up nodes.csv --edges edges.csv --target y --model tree --lambda 1 --rounds 3 --public public.csv --dp-range y=-3:3 --dp-epsilon 2 \
+        --parts 2 --loopback-plaintext --work work --out run";
+    let said = sandbox.succeed(up);
+    assert!(said.contains("private: epsilon 2"), "{said}");
+    let found = sandbox.read_json("run/summary.json");
+    assert!(found["privacy"]["method"] == "votes" && found["train_error"].is_null(), "{found}");
+    let spent = sandbox.json("privacy ledger work/part-0000/node.toml");
+    assert!((spent["parts"][0]["spent"].as_f64().unwrap() - 2.0).abs() < 1e-6, "{spent}");
+    // The same release again, also for another start; other rows would be another one, which nobody paid for.
+    let ledger = sandbox.read("work/part-0000/ledger.json");
+    assert!(ledger.contains("labels"), "{ledger}");
+    let rows = sandbox.read("work/part-0000/rows.csv");
+    let kept: Vec<&str> = rows.lines().take(rows.lines().count() - 1).collect();
+    sandbox.write("work/part-0000/rows.csv", kept.join("\n") + "\n");
+    std::fs::remove_dir_all(sandbox.path("work/part-0000/state")).unwrap();
+    let refused = sandbox.run("node --config work/part-0000/node.toml --loopback-plaintext");
+    assert!(refused.code == 2 && refused.stderr.contains("is spent"), "{}{}", refused.stdout, refused.stderr);
 }
 
 #[test]

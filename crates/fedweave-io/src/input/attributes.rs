@@ -127,7 +127,11 @@ impl Sources<'_> {
         }
         let mut values = Matrix::zeros(self.nodes.len(), names.len());
         for (j, name) in names.iter().enumerate() {
-            let means = node_means(&self.attribute(name)?, self.nodes.len())?;
+            let attribute = self.attribute(name)?;
+            if self.spec.guarded && std::ptr::eq(attribute.table, self.table) {
+                refuse_means(&attribute, &self.nodes.names)?;
+            }
+            let means = node_means(&attribute, self.nodes.len())?;
             means.into_iter().enumerate().for_each(|(i, mean)| values.row_mut(i)[j] = mean);
         }
         let geographic = match self.spec.metric {
@@ -179,6 +183,28 @@ fn node_means(attribute: &Attribute, nodes: usize) -> Result<Vec<f64>, IoError> 
     let values = attribute.table.finite(attribute.column)?;
     let nodes_of_rows = attribute.node_of_row.iter().map(|node| node.map(|i| i as usize));
     Ok(mean_by_node(nodes_of_rows.zip(values.values.iter().copied()), nodes))
+}
+
+/// Refuses numbers that differ between the rows of a node.
+fn refuse_means(attribute: &Attribute, names: &[String]) -> Result<(), IoError> {
+    let Attribute { table, column, .. } = attribute;
+    let values = &table.finite(*column)?.values;
+    let mut first: Vec<Option<usize>> = vec![None; names.len()];
+    for (row, node) in attribute.node_of_row.iter().enumerate() {
+        let Some(i) = node.map(|i| i as usize) else { continue };
+        let earlier = *first[i].get_or_insert(row);
+        let alike = values[earlier] == values[row] || values[earlier].is_nan() && values[row].is_nan();
+        if !alike {
+            return Err(table.place(row).fault(Fault::PositionsTell {
+                column: table.names()[*column].clone(),
+                node: names[i].clone(),
+                value: values[row],
+                other: values[earlier],
+                place: table.place(earlier),
+            }));
+        }
+    }
+    Ok(())
 }
 
 fn node_texts(attribute: &Attribute, names: &[String]) -> Result<Vec<Option<String>>, IoError> {

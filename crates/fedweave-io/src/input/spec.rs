@@ -51,6 +51,9 @@ pub struct InputSpec {
     pub per_node: Vec<String>,
     /// Append a column of ones.
     pub intercept: bool,
+    /// Rows are protected, and must not decide about columns or the graph: texts that become columns, and positions that differ between the
+    /// rows of a node, are refused.
+    pub guarded: bool,
 }
 
 /// What the target is.
@@ -112,6 +115,7 @@ impl InputSpec {
             metric: None,
             per_node: Vec::new(),
             intercept: true,
+            guarded: false,
         }
     }
 

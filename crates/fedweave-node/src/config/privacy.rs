@@ -7,6 +7,7 @@ use fedweave::trust::privacy::accountant::gaussian;
 use fedweave::trust::privacy::accountant::{check_privacy, noise};
 use fedweave::trust::privacy::rounds::{GradientNoise, has_rounds, usual_clip};
 use fedweave::trust::privacy::statistics::Ranges;
+use fedweave::trust::privacy::votes::Votes;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Checked, ConfigFault, out_of_range};
@@ -14,6 +15,11 @@ use crate::plan::{MethodSpec, Plan};
 
 /// Name of the method with noise on gradients.
 const GRADIENTS: &str = "gradients";
+/// Name of the method by which models of any class learn from public rows alone.
+const VOTES: &str = "votes";
+
+/// Models that vote at a node, if nobody says.
+const TEACHERS: usize = 10;
 
 /// Statistics of the rows are released once with noise, or gradients in every round, and everything else follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +29,7 @@ pub struct PrivacySection {
     pub epsilon: f64,
     /// Probability of no protection.
     pub delta: f64,
-    /// statistics or gradients (of method noisy-fedgd) [default: statistics].
+    /// statistics, gradients (of method noisy-fedgd) or votes (of fedrelax-predictions) [default: statistics].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// gradients: every row takes part in a round with this probability [default: 1, all rows].
@@ -35,7 +41,10 @@ pub struct PrivacySection {
     /// gradients: the budget is for so many [default: federation.rounds]. statistics: the budget is enough for so many releases: the first, and one for every time that rows or settings change [default: 1].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub releases: Option<u64>,
-    /// What is known about the features, in their order: `[low, high]` each.
+    /// votes: the rows of a node are dealt out to so many models [default: 10].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teachers: Option<u64>,
+    /// What is known about the features, in their order: `[low, high]` each; votes need none.
     pub ranges: Vec<[f64; 2]>,
     /// What is known about the target; gradients need it of the squared loss only, which is then to be fitted to targets from -1 to 1.
     pub target: [f64; 2],
@@ -48,6 +57,13 @@ pub struct PrivacySection {
 }
 
 impl PrivacySection {
+    /// One release of statistics.
+    pub fn new(epsilon: f64, delta: f64, ranges: Vec<[f64; 2]>, target: [f64; 2]) -> Self {
+        let (method, rate, gradient_clip, releases) = (None, None, None, None);
+        let (teachers, clip, seed) = (None, None, None);
+        PrivacySection { epsilon, delta, method, rate, gradient_clip, releases, teachers, ranges, target, clip, seed }
+    }
+
     /// Refuses what cannot be carried out; `features` counts the intercept.
     pub(super) fn check(&self, plan: &Plan, features: usize) -> Checked<()> {
         let invalid = |error| ConfigFault::Mathematics { place: "privacy".into(), error };
@@ -57,11 +73,12 @@ impl PrivacySection {
         }
         self.check_method(plan)?;
         let columns = features - usize::from(plan.loss_options.spare_last);
-        if self.ranges.len() != columns {
+        let needed = if self.on_votes() { 0 } else { columns };
+        if self.ranges.len() != needed {
             return Err(out_of_range(
                 "privacy.ranges",
                 self.ranges.len(),
-                "one [low, high] for every feature is needed",
+                if self.on_votes() { "votes need none" } else { "one [low, high] for every feature is needed" },
             ));
         }
         let weighted = |node: usize| plan.data.weights(node).iter().any(|weight| *weight != 1.0);
@@ -69,21 +86,47 @@ impl PrivacySection {
             let needs = "does not go with [privacy]: the noise is made for rows that count the same; leave it out";
             return Err(out_of_range("model.weight", "a column of row weights", needs));
         }
-        self.known(plan).map_err(invalid)?;
+        for [low, high] in self.ranges.iter().chain([&self.target]) {
+            if !(low < high && (high - low).is_finite()) {
+                return Err(out_of_range(
+                    "privacy.ranges",
+                    format!("[{low}, {high}]"),
+                    "the first must be below the second",
+                ));
+            }
+        }
+        if !self.on_votes() {
+            self.known(plan).map_err(invalid)?;
+        }
         Ok(())
     }
 
     fn check_method(&self, plan: &Plan) -> Checked<()> {
         let noisy = matches!(plan.method, MethodSpec::NoisyFedGd { .. });
-        if let Some(name) = self.method.as_deref().filter(|name| ![GRADIENTS, "statistics"].contains(name)) {
-            return Err(out_of_range("privacy.method", format!("{name:?}"), "unknown; use statistics or gradients"));
+        if let Some(name) = self.method.as_deref().filter(|name| ![GRADIENTS, VOTES, "statistics"].contains(name)) {
+            return Err(out_of_range(
+                "privacy.method",
+                format!("{name:?}"),
+                "unknown; use statistics, gradients or votes",
+            ));
+        }
+        if self.on_votes() || self.teachers.is_some() {
+            let owner =
+                |words: &str| Err(ConfigFault::Belongs { key: "privacy.method = \"votes\"", owner: words.into() });
+            return match (&plan.models, self.teachers) {
+                _ if !self.on_votes() => {
+                    Err(ConfigFault::Belongs { key: "privacy.teachers", owner: "method = \"votes\"".into() })
+                }
+                (None, _) => owner("federation.method = \"fedrelax-predictions\""),
+                (_, Some(0)) => Err(out_of_range("privacy.teachers", 0, "at least 1")),
+                _ => Ok(()),
+            };
         }
         let LossSpec::Same(family) = plan.loss else {
             return Err(ConfigFault::Belongs { key: "[privacy]", owner: "one loss for all nodes".into() });
         };
         if plan.models.is_some() || plan.coupling.is_some() {
-            let owner =
-                "parameters with a coupling that is given: nothing bounds how far one row moves predictions or sums";
+            let owner = "parameters with a coupling that is given (models of any class: method = \"votes\"): nothing bounds how far one row moves predictions or sums";
             return Err(ConfigFault::Belongs { key: "[privacy]", owner: owner.into() });
         }
         if !self.on_gradients() {
@@ -117,6 +160,18 @@ impl PrivacySection {
     /// True if gradients get noise, in every round.
     pub fn on_gradients(&self) -> bool {
         self.method.as_deref() == Some(GRADIENTS)
+    }
+
+    /// True if public rows are labelled by votes, and models learn from these.
+    pub fn on_votes(&self) -> bool {
+        self.method.as_deref() == Some(VOTES)
+    }
+
+    /// How a node votes.
+    pub fn votes(&self, multiplier: f64) -> Votes {
+        let [low, high] = self.target;
+        let teachers = self.teachers.map_or(TEACHERS, |teachers| teachers as usize);
+        Votes { teachers, range: (0.5 * (low + high), 0.5 * (high - low)), multiplier }
     }
 
     /// Probability that a row takes part in a round.

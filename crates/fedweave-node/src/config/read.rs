@@ -40,6 +40,8 @@ pub struct PartSettings {
     pub features: Vec<String>,
     /// The column that names nodes.
     pub node_column: String,
+    /// The column that is predicted.
+    pub target: Option<String>,
 }
 
 impl PartFile {
@@ -89,6 +91,7 @@ impl PartSettings {
             features,
             link,
             node_column: file.model.node_column().into(),
+            target: file.model.target.clone(),
             neighbours: file.neighbours.iter().map(neighbour).collect(),
             state: folder.join(&file.state),
             metrics: file.metrics_address()?,

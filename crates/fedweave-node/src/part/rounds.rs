@@ -68,14 +68,17 @@ impl Part {
     fn complete_round(&mut self, effects: &mut Vec<Effect>) {
         let (round, d) = (self.done + 1, self.dim);
         let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
-        let (kernel, in_step) = (&mut self.kernel, !self.plan.method.is_async());
+        let (kernel, said, in_step) = (&mut self.kernel, &mut self.heard, !self.plan.method.is_async());
         let mut heard = 0.0f64;
-        for (peer, ghosts) in self.peers.iter().zip(&self.subproblem.receives).filter(|_| in_step) {
+        for (k, (peer, ghosts)) in self.peers.iter().zip(&self.subproblem.receives).enumerate().filter(|_| in_step) {
             if !peer.counts(round) {
                 continue;
             }
             if peer.still.is_none() {
                 heard = heard.max(peer.inbox(round).residual);
+            }
+            if let Some(said) = said {
+                said.note(k, peer.rows(round));
             }
             for (&ghost, row) in ghosts.iter().zip(peer.rows(round).chunks_exact(d)) {
                 let place = kernel.incoming(ghost as usize);

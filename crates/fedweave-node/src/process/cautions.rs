@@ -42,8 +42,11 @@ pub fn cautions(settings: &PartSettings) -> Vec<String> {
     if exposed.len() > EXPOSED_NAMED {
         cautions.push(format!("{} more nodes are exposed; see docs/threat-model.md", exposed.len() - EXPOSED_NAMED));
     }
-    cautions.extend(sums(&settings.plan));
-    cautions.extend(liars(&settings.plan));
+    if settings.privacy.is_none() {
+        // Both look at the rows.
+        cautions.extend(sums(&settings.plan));
+        cautions.extend(liars(&settings.plan));
+    }
     cautions
 }
 

@@ -22,6 +22,9 @@ pub struct PartSummary {
     pub rounds: u64,
     /// The largest residual of the network, as last computed.
     pub residual: Option<f64>,
+    /// Mean error on rows not trained with, if there were such.
+    #[serde(default)]
+    pub validation_error: Option<f64>,
     /// Seconds since the start of the process.
     pub seconds: f64,
     /// Median time of a round, in seconds.
@@ -50,6 +53,7 @@ impl PartSummary {
             reason: outcome.reason,
             rounds: outcome.round,
             residual: Some(outcome.residual).filter(|r| r.is_finite()),
+            validation_error: snapshot.validation_error,
             seconds: snapshot.seconds,
             round_seconds_median: snapshot.round_seconds.map(|(median, _)| median),
             round_seconds_max: snapshot.round_seconds.map(|(_, max)| max),

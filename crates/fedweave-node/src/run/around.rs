@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use fedweave::Matrix;
+
 use crate::checkpoint::Store;
 use crate::event_log::{EventLog, LogError};
 use crate::ledger::LedgerError;
 use crate::metrics::Shared;
 use crate::part::{Note, Outcome};
+use crate::run::Quarantine;
 use crate::transport::Transport;
 
 /// Sees frames: to whom, and the bytes.
@@ -30,8 +33,23 @@ pub struct Surroundings<'a> {
     pub tell: &'a mut dyn FnMut(&Note),
     /// Asked on every tick.
     pub wish: &'a mut dyn FnMut() -> Wish,
+    /// Judges the models of the part while it runs, if somebody does.
+    pub judge: Option<&'a mut dyn FnMut(&Matrix) -> Judged>,
+    /// How neighbours are judged, if they are.
+    pub quarantine: Option<Quarantine<'a>>,
     /// After the end, neighbours get at most so long to receive the last frames.
     pub linger: Duration,
+}
+
+/// Errors of the models of a part: means over its nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Judged {
+    /// On the rows that it trains with.
+    pub training: Option<f64>,
+    /// On rows that it does not.
+    pub validation: Option<f64>,
+    /// On those of them that came since the process began.
+    pub new: Option<f64>,
 }
 
 /// What the owner of the process wants.

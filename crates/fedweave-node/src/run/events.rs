@@ -50,6 +50,29 @@ pub enum LocalEvent {
         /// In their words.
         what: String,
     },
+    /// How many times as badly as the median neighbour each one predicts the rows of this part.
+    Suspicions {
+        /// Rounds done.
+        round: u64,
+        /// By name.
+        scores: BTreeMap<String, f64>,
+    },
+    /// A neighbour was found guilty and is kept out.
+    Quarantined {
+        /// Its name.
+        neighbour: String,
+        /// Rounds done.
+        round: u64,
+        /// How badly it predicts the rows of this part.
+        score: f64,
+        /// What is allowed.
+        factor: f64,
+    },
+    /// A neighbour is let in again.
+    Pardoned {
+        /// Its name.
+        neighbour: String,
+    },
     /// Lines that came too often were left out.
     Suppressed {
         /// Which, of whom.

@@ -11,6 +11,7 @@ use crate::classes;
 use crate::drawing::{blank, draw, report_status};
 use crate::error::Result;
 use crate::predictor::parameter_names;
+use crate::privacy::exposure;
 use crate::trust::explain;
 use crate::wording::{error_name, loss_name, notices};
 
@@ -33,6 +34,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
         lambda_curve: lambda_curve(fit),
         confusion: confusion(fit),
         calibration: fit.calibration.as_ref().map(panel).transpose()?,
+        exposure: exposure::words(fit),
         ..blank(&fit.request.naming, title)
     };
     // Of the models that are there, wherever they come from.

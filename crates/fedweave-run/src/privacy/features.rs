@@ -44,7 +44,7 @@ pub struct FeaturesResult {
     /// The new table.
     pub csv: String,
     guesses: Vec<Guess>,
-    /// Share removed, information about private columns, information about the target, in nats.
+    /// Share of noise, information about private columns, information about the target, in nats.
     funnel: Vec<[f64; 3]>,
     removed: usize,
 }
@@ -87,16 +87,12 @@ impl FeaturesRequest {
         let columns: Vec<usize> = (0..d).collect();
         let hidden: Vec<usize> = (d..d + private.len()).collect();
         let hiding = Hiding::new(&sums(input, &before), &columns, &hidden);
-        let moved = |share: f64| {
-            let move_row = |row: &Vec<f64>| {
-                let mut z = row.clone();
-                hiding.apply(&mut z[..d]);
-                (0..d).for_each(|j| z[j] = row[j] + share * (z[j] - row[j]));
-                z
-            };
-            before.iter().map(move_row).collect::<Vec<Vec<f64>>>()
+        let hide_row = |row: &Vec<f64>| {
+            let mut z = row.clone();
+            hiding.apply(&mut z[..d]);
+            z
         };
-        let after = moved(1.0);
+        let after: Vec<Vec<f64>> = before.iter().map(hide_row).collect();
         let guessed = d..d + private.len() + usize::from(self.target.is_some());
         let guess = |at: usize| {
             let probe = |rows: &[Vec<f64>]| {
@@ -115,7 +111,10 @@ impl FeaturesRequest {
         let guesses: Vec<Guess> = guessed.clone().map(guess).collect();
         let point = |k: usize| {
             let share = k as f64 / STEPS as f64;
-            let sums = sums(input, &moved(share));
+            let sums = match k == STEPS {
+                true => sums(input, &after),
+                false => with_noise(&before, &after, d, (share / (1.0 - share)).sqrt()),
+            };
             let about = |at: usize| information(linear_r2(&sums, &columns, at));
             let leakage = hidden.iter().map(|&at| about(at)).sum::<f64>();
             [share, leakage, self.target.as_ref().map_or(0.0, |_| about(d + private.len()))]
@@ -142,6 +141,24 @@ impl FeaturesRequest {
         }
         text
     }
+}
+
+/// Sums if what is hidden got noise of `times` its deviations instead: noise is all that can hide a part of a direction, because scaling it can be undone. Every
+/// row counts twice, with the noise that is its own hidden part and with the opposite one: covariances grow as they would with independent noise, and
+/// those with other columns stay as they are.
+fn with_noise(before: &[Vec<f64>], after: &[Vec<f64>], d: usize, times: f64) -> Sums {
+    let mut all = Sums::new(before.first().map_or(0, Vec::len));
+    let hidden = |r: usize, j: usize| before[r][j] - after[r][j];
+    let mean = |j: usize| (0..before.len()).map(|r| hidden(r, j)).sum::<f64>() / before.len().max(1) as f64;
+    let means: Vec<f64> = (0..d).map(mean).collect();
+    for (r, row) in before.iter().enumerate() {
+        for sign in [1.0, -1.0] {
+            let mut z = row.clone();
+            (0..d).for_each(|j| z[j] += sign * times * (hidden(r, j) - means[j]));
+            all.add(&z);
+        }
+    }
+    all
 }
 
 /// Sums over all rows, node by node, as a federation would add them up.
@@ -192,6 +209,14 @@ impl FeaturesResult {
                 number(after.low),
                 number(after.high)
             ));
+        }
+        lines.push(
+            "the privacy funnel, as more and more of the variance along these directions is noise, until they are gone (nats, if all is normal):".into(),
+        );
+        lines.push("  share of noise  about private columns   about the target".into());
+        for [share, leakage, useful] in &self.funnel {
+            let useful = if self.guesses.iter().all(|g| g.private) { "-".into() } else { number(*useful) };
+            lines.push(format!("  {share:<13.1}   {:<21}   {useful}", number(*leakage)));
         }
         lines.push("only linear guesses are made impossible: what the nearest rows still explain is not hidden".into());
         lines.join("\n")

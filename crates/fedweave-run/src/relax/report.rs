@@ -27,7 +27,11 @@ pub fn report_of(fit: &RelaxResult) -> Result<Report> {
     let mut report = Report {
         what: what(fit),
         outcome: outcome(fit),
-        notices: notices(input).into_iter().chain([fit.public.clone()]).collect(),
+        notices: notices(input)
+            .into_iter()
+            .chain([fit.public.clone()])
+            .chain(fit.protection.iter().flat_map(|p| p.text()))
+            .collect(),
         history: fit.history.iter().map(step).collect(),
         lambda_curve: lambda_curve(fit),
         comparison: comparison(fit),

@@ -85,6 +85,7 @@ pub fn summary(fit: &RelaxResult) -> Result<Value> {
         "rows_dropped": notices.rows_dropped,
         "cells_filled": notices.cells_filled,
         "calibration": fit.calibration.as_ref().map(calibration::summary).transpose()?,
+        "privacy": fit.protection.as_ref().map(|protection| protection.summary()),
         "version": env!("CARGO_PKG_VERSION"),
     }))
 }
@@ -105,7 +106,9 @@ pub fn text(fit: &RelaxResult, path: Option<&Path>) -> Result<String> {
         last.bytes,
         fit.seconds
     ));
-    lines.push(format!("{}: {} on training rows", error_name(fit.task), shown(fit.train.mean())));
+    lines.extend(fit.protection.iter().flat_map(|protection| protection.text()));
+    let on = if fit.protection.is_some() { "against the votes" } else { "on training rows" };
+    lines.push(format!("{}: {} {on}", error_name(fit.task), shown(fit.train.mean())));
     if let Some(held) = &fit.held_out {
         let (networked, local) = (shown(held.validation.mean()), shown(held.local.mean()));
         lines.push(format!("  held-out rows: networked {networked}, local-only {local}"));

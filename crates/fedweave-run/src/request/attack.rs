@@ -1,5 +1,6 @@
 //! How much it takes to do harm.
 
+use fedweave::matrix::Matrix;
 use fedweave::trust::attack::Lie;
 use fedweave_io::InputSpec;
 
@@ -77,14 +78,23 @@ impl AttackRequest {
     pub fn of_files(settings: &Settings) -> Result<(AttackRequest, InputSpec)> {
         settings.check_job(Job::Attack)?;
         let reader = settings.reader();
-        let request = AttackRequest::read(settings, &reader)?;
+        let request = AttackRequest::read(settings, &reader, None)?;
         let spec = request.fit.input_spec(&reader, Vec::new())?;
         reader.finish(unread)?;
         Ok((request, spec))
     }
 
-    fn read(settings: &Settings, reader: &Reader) -> Result<AttackRequest> {
-        let fit = FitRequest::read(settings, reader, None, Job::Attack)?;
+    /// An attack on a fit of rows in memory; `matrix` is that of the quadratic penalty.
+    pub fn of_memory(settings: &Settings, matrix: Option<Matrix>) -> Result<AttackRequest> {
+        settings.check_job(Job::Attack)?;
+        let reader = settings.reader();
+        let request = AttackRequest::read(settings, &reader, matrix)?;
+        reader.finish(unread)?;
+        Ok(request)
+    }
+
+    fn read(settings: &Settings, reader: &Reader, matrix: Option<Matrix>) -> Result<AttackRequest> {
+        let fit = FitRequest::read(settings, reader, matrix, Job::Attack)?;
         if let Some(rounds) = &fit.rounds {
             let known = matches!(rounds.method, RoundsMethod::Robust(_));
             require!(

@@ -248,7 +248,8 @@ impl FitRequest {
     pub(super) fn input_spec(&self, reader: &Reader, mut per_node: Vec<String>) -> Result<InputSpec> {
         per_node.extend(self.model.loss_column.clone());
         let spec = input_spec(reader, target_kind(self.model.family), self.model.intercept(), per_node)?;
-        Ok(InputSpec { protected: self.fair.as_ref().map(|fair| fair.column.clone()), ..spec })
+        let protected = self.fair.as_ref().map(|fair| fair.column.clone());
+        Ok(InputSpec { protected, guarded: self.privacy.is_some(), ..spec })
     }
 }
 

@@ -319,10 +319,11 @@ pub const GROUPS: &[(&str, &[Key])] = &[
     ("Privacy", &[
         key("dp-epsilon", Number, "EPSILON", FIT | UP, "Differential privacy for every row of every node: what is written could have come from other rows, up to this factor e^EPSILON"),
         key("dp-delta", Number, "DELTA", FIT | UP, "and but for this probability [default: 1e-5]").with("--dp-epsilon"),
-        key("dp-method", Text, "NAME", FIT | UP, "statistics: noise on moments of the rows, once (squared loss); output: noise on the models (huber, logistic, absolute, quantile); objective: noise in what is minimised (huber, logistic); gradients: noise in every round (also squared hinge) [default: what the loss allows]").with("--dp-epsilon"),
+        key("dp-method", Text, "NAME", FIT | UP, "statistics: noise on moments of the rows, once (squared loss); output: noise on the models (huber, logistic, absolute, quantile); objective: noise in what is minimised (huber, logistic); gradients: noise in every round (also squared hinge); votes: labels of public rows (--model) [default: what the loss allows]").with("--dp-epsilon"),
         key("dp-rounds", Count, "N", FIT | UP, "--dp-method gradients: number of rounds [default: 50]").with("--dp-epsilon"),
         key("dp-sample", Number, "RATE", FIT | UP, "--dp-method gradients: every row takes part in a round with this probability [default: 1]").with("--dp-epsilon"),
         key("dp-gradient-clip", Number, "NORM", FIT | UP, "--dp-method gradients: those of rows are shortened to this norm [default: what the loss bounds them by]").with("--dp-epsilon"),
+        key("dp-teachers", Count, "N", FIT | UP, "--model: the rows of a node are dealt out to N models, which vote on the labels of public rows [default: 10]").with("--dp-epsilon"),
         key("dp-range", Repeated, "COLUMN=LOW:HIGH", FIT | UP, "What is known about a column before looking at it; values outside are moved to the end. Every feature needs one, and the target of --dp-method statistics; repeatable").with("--dp-epsilon"),
         key("dp-clip", Number, "NORM", FIT | UP, "Rows of features, in ranges from -1 to 1, are shortened to this norm [default: no row is]").with("--dp-epsilon"),
         key("dp-seed", Count, "N", FIT | UP, "Noise from this seed instead of the operating system: for tests, it protects nothing").with("--dp-epsilon"),

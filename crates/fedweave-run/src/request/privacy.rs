@@ -83,10 +83,7 @@ pub struct PrivacyChoice {
 impl PrivacyChoice {
     /// What was said; `None` if nothing was.
     pub(super) fn read(reader: &Reader, job: Job) -> Result<Option<PrivacyChoice>> {
-        let Some(epsilon) = reader.number("dp-epsilon") else { return Ok(None) };
-        let delta = reader.number("dp-delta").unwrap_or(1e-5);
-        check_privacy(epsilon, delta).map_err(|error| Error::Request(format!("--dp-epsilon, --dp-delta: {error}")))?;
-        require!(delta <= 0.01, "--dp-delta {delta}: at most 0.01; it is the probability that there is no protection");
+        let Some((epsilon, delta)) = promise(reader)? else { return Ok(None) };
         let mut methods: Vec<_> = PrivacyMethod::ALL.map(|method| (method.name(), Some(method))).into();
         methods.insert(0, ("", None));
         let ranges = reader.texts("dp-range").unwrap_or_default();
@@ -152,6 +149,82 @@ impl PrivacyChoice {
     }
 }
 
+/// Models of any class learn from public rows, which the models of a node label by votes with noise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VoteChoice {
+    /// Epsilon.
+    pub epsilon: f64,
+    /// Delta.
+    pub delta: f64,
+    /// What is known about labels; classes need nothing.
+    pub target: Option<(f64, f64)>,
+    /// Teachers of a node.
+    pub teachers: usize,
+    /// For tests.
+    pub seed: Option<u64>,
+}
+
+/// Teachers of a node, if nobody says.
+const TEACHERS: usize = 10;
+
+impl VoteChoice {
+    /// What was said about models that predict `target`; `None` if nothing was.
+    pub(super) fn read(reader: &Reader, classify: bool, target: &str) -> Result<Option<VoteChoice>> {
+        let Some((epsilon, delta)) = promise(reader)? else { return Ok(None) };
+        reader.choice("dp-method", &[("votes", ())])?;
+        let ranges = reader.texts("dp-range").unwrap_or_default();
+        let ranges = ranges.iter().map(|text| range(text)).collect::<Result<Vec<_>>>()?;
+        let known = ranges.iter().find(|(name, _)| name == target).map(|(_, range)| *range);
+        require!(
+            classify || known.is_some(),
+            "--dp-range: nothing is known about column `{target}`; give --dp-range {target}=LOW:HIGH (from what you know about it, not from these rows)"
+        );
+        for (name, _) in &ranges {
+            require!(
+                name == target && !classify,
+                "--dp-range {name}: votes are about labels, and need ranges of nothing else"
+            );
+        }
+        let teachers = reader.count("dp-teachers").unwrap_or(TEACHERS);
+        require!(teachers > 0, "--dp-teachers 0: at least 1");
+        let given = reader.number("lambda").is_some();
+        require!(given, "--dp-epsilon needs --lambda NUMBER: choosing it on rows would tell about them");
+        require!(
+            reader.has("public"),
+            "--dp-epsilon with --model needs --public FILE: rows that are nobody's, which models predict"
+        );
+        let seed = reader.count("dp-seed").map(|seed| seed as u64);
+        for (key, why) in [
+            ("standardize", "means and deviations of rows would tell about them"),
+            ("validation", "errors on held-out rows would tell about them"),
+            ("split-file", "errors on held-out rows would tell about them"),
+            ("weight", "weights of rows would tell about them"),
+            ("calibrate", "errors on rows would tell about them"),
+        ] {
+            require!(!reader.has(key), "--{key} does not go with --dp-epsilon: {why}");
+        }
+        require!(
+            reader.text("missing") != Some("mean"),
+            "--missing mean does not go with --dp-epsilon: means tell about rows"
+        );
+        Ok(Some(VoteChoice { epsilon, delta, target: known, teachers, seed }))
+    }
+
+    /// Middle and half width of the range of labels.
+    pub fn range(&self) -> (f64, f64) {
+        self.target.map_or((0.0, 1.0), |(low, high)| (0.5 * (low + high), 0.5 * (high - low)))
+    }
+}
+
+/// Epsilon and delta, if they were asked for.
+fn promise(reader: &Reader) -> Result<Option<(f64, f64)>> {
+    let Some(epsilon) = reader.number("dp-epsilon") else { return Ok(None) };
+    let delta = reader.number("dp-delta").unwrap_or(1e-5);
+    check_privacy(epsilon, delta).map_err(|error| Error::Request(format!("--dp-epsilon, --dp-delta: {error}")))?;
+    require!(delta <= 0.01, "--dp-delta {delta}: at most 0.01; it is the probability that there is no protection");
+    Ok(Some((epsilon, delta)))
+}
+
 /// Settings that would let rows out by another way.
 fn refuse_leaks(reader: &Reader, job: Job) -> Result<()> {
     let given = reader.number("lambda").is_some() || reader.has("lambda");
@@ -166,6 +239,7 @@ fn refuse_leaks(reader: &Reader, job: Job) -> Result<()> {
     );
     for (key, why) in [
         ("validation", "errors on held-out rows would tell about them"),
+        ("split-file", "errors on held-out rows would tell about them"),
         ("weight", "weights of rows would tell about them"),
         ("calibrate", "errors on rows would tell about them"),
         ("folds", "errors on rows would tell about them"),

@@ -12,6 +12,7 @@ use super::data::input_spec;
 use super::held_out::{HeldOutChoice, Why, calibration_folds};
 use super::keys::{Job, Key};
 use super::lambda::LambdaChoice;
+use super::privacy::VoteChoice;
 use super::settings::{Reader, Settings};
 use super::{Naming, Output};
 use crate::error::{Error, Result, refuse, require};
@@ -48,6 +49,8 @@ pub struct RelaxRequest {
     pub strict: bool,
     /// Rows to hold out.
     pub held_out: HeldOutChoice,
+    /// How the rows are protected, if they are.
+    pub privacy: Option<VoteChoice>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,
     /// For the report.
@@ -134,6 +137,7 @@ impl RelaxRequest {
                 seed: reader.count("seed").unwrap_or(0) as u64,
                 ..RelaxOptions::default()
             },
+            privacy: VoteChoice::read(reader, classify, reader.text("target").unwrap_or_default())?,
             public: public(reader)?,
             held_out: HeldOutChoice::read(reader, why)?,
             calibrate: calibration_folds(reader)?,
@@ -150,7 +154,7 @@ impl RelaxRequest {
 
     pub(super) fn input_spec(&self, reader: &Reader) -> Result<InputSpec> {
         let kind = if self.classify { TargetKind::Class } else { TargetKind::Number };
-        input_spec(reader, kind, false, Vec::new())
+        Ok(InputSpec { guarded: self.privacy.is_some(), ..input_spec(reader, kind, false, Vec::new())? })
     }
 
     /// Refuses a federation that parts cannot follow.

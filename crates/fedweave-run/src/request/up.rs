@@ -101,6 +101,12 @@ impl UpRequest {
             "--lambda: a federation needs a number; `fedweave fit` chooses one on held-out rows, and \
              --coupling learnt needs none"
         );
+        let unknown_step = matches!(method, UpMethod::FedGd(None) | UpMethod::AsyncFedGd(None, _));
+        require!(
+            fit.privacy.is_none() || !unknown_step,
+            "--solver {}: with --dp-epsilon give --step NUMBER: the step that never diverges follows from the rows, and every part is told it",
+            reader.text("solver").unwrap_or_default()
+        );
         let spec = fit.input_spec(&reader, Vec::new())?;
         super::federation_keys(&reader, Job::Up);
         reader.finish(unread)?;

@@ -16,3 +16,4 @@ pub mod rounds;
 pub mod sensitivity;
 pub mod spread;
 pub mod statistics;
+pub mod votes;

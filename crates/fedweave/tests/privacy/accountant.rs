@@ -148,3 +148,19 @@ fn renyi_bounds_lie_above_the_truth() {
         assert!(renyi >= truth && renyi < 1.2 * truth, "{mu}: {truth} {renyi}");
     }
 }
+
+#[test]
+fn hardly_any_noise_is_answered_at_once_and_from_above() {
+    for sigma in [1e-300, 1e-8, 1e-4, 1e-3, 0.01, 0.019] {
+        for (rate, rounds) in [(1e-5, 2), (0.01, 1000), (0.99, 1_000_000)] {
+            let release = Sampled { sigma, rate };
+            let found = epsilon(release, rounds, 1e-6).epsilon;
+            // At least what one round costs, at most what all of them cost without sampling.
+            let (one, whole) =
+                (epsilon(release, 1, 1e-6).epsilon, gaussian::epsilon((rounds as f64).sqrt() / sigma, 1e-6));
+            assert!(found >= one * (1.0 - 1e-12) && found <= whole, "{release:?}: {found} {one} {whole}");
+            let renyi = rdp::epsilon(|order| rounds as f64 * rdp::sampled(release, order), 1e-6);
+            assert!(renyi >= one * (1.0 - 1e-9), "{release:?}: {renyi} {one}");
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! Noise on the certified minimiser, or in what is minimised.
 
-use fedweave::Matrix;
 use fedweave::loss::{Family, Loss, LossOptions, LossSpec, NodeWeight, Tilted};
+use fedweave::matrix::norm2;
 use fedweave::problem::Problem;
 use fedweave::trust::privacy::accountant::noise;
 use fedweave::trust::privacy::mechanisms::Grid;
 use fedweave::trust::privacy::objective::{Perturbation, RowBounds, curvature_bound};
 use fedweave::trust::privacy::sensitivity::{Movement, gradient_bound, largest_share};
+use fedweave::{Dataset, Matrix};
 use fedweave_io::{Input, Noise};
 
 use super::super::FitResult;
@@ -43,25 +44,32 @@ pub(super) fn fit(
         method.name()
     );
     let gradient = gradient_bound(family, ranges.feature_norm()).expect("the method was allowed for this loss");
-    let loss = LossSpec::Same(family).build(data.clone(), &options)?;
+    let row_norm = ranges.feature_norm();
+    let tilt = match method {
+        PrivacyMethod::Objective => {
+            let curvature = curvature_bound(family).expect("the method was allowed for this loss");
+            let bounds = RowBounds { gradient, row_norm, curvature, ridge };
+            let shares: Vec<f64> = (0..input.data.nodes()).map(|i| share_at(&input, node_weight, i)).collect();
+            let perturbation = Perturbation::new(bounds, &shares, data.dim(), privacy)?;
+            let mut tilt = Matrix::zeros(input.data.nodes(), data.dim());
+            for (node, grid) in perturbation.objective.iter().enumerate() {
+                grid.iter().for_each(|grid| grid.perturb_all(tilt.row_mut(node), &mut source));
+            }
+            Some((perturbation, tilt))
+        }
+        _ => None,
+    };
+    let pull = |i: usize| gradient * share_at(&input, node_weight, i) * input.data.rows(i).len() as f64;
+    let pulls = (0..input.data.nodes()).map(|i| pull(i).powi(2)).sum::<f64>().sqrt();
+    let tilted = tilt.as_ref().map_or(0.0, |(_, tilt)| norm2(tilt.as_slice()));
+    let data = within_reach(data, family, row_norm * (pulls + tilted) / (2.0 * ridge));
+    let loss = LossSpec::Same(family).build(data, &options)?;
     let problem = |loss: Box<dyn Loss>| {
         Ok::<_, crate::error::Error>(Problem::build(input.graph.clone(), loss, request.model.penalty(&input)?, lambda)?)
     };
-    let (solution, sensitivity, deviation) = if method == PrivacyMethod::Objective {
-        let bounds = RowBounds {
-            gradient,
-            row_norm: ranges.feature_norm(),
-            curvature: curvature_bound(family).expect("the method was allowed for this loss"),
-            ridge,
-        };
-        let shares: Vec<f64> = (0..input.data.nodes()).map(|i| share_at(&input, node_weight, i)).collect();
-        let perturbation = Perturbation::new(bounds, &shares, data.dim(), privacy)?;
-        let mut tilt = Matrix::zeros(input.data.nodes(), data.dim());
-        for (node, grid) in perturbation.objective.iter().enumerate() {
-            grid.iter().for_each(|grid| grid.perturb_all(tilt.row_mut(node), &mut source));
-        }
-        let mut solution =
-            certified(&request, &problem(Box::new(Tilted::new(loss, tilt)))?, perturbation.gap, observer)?;
+    let (solution, sensitivity, deviation) = if let Some((perturbation, tilt)) = tilt {
+        let problem = problem(Box::new(Tilted::new(loss, tilt)))?;
+        let mut solution = certified(&request, &problem, perturbation.gap, observer)?;
         perturbation.models.perturb_all(solution.w.as_mut_slice(), &mut source);
         let noise = perturbation.objective.iter().flatten().map(Grid::deviation).fold(0.0, f64::max);
         (solution, 2.0 * gradient * share, noise)
@@ -85,6 +93,18 @@ pub(super) fn fit(
         choice,
     };
     released(request, input, &options, (lambda, &ranges), (solution, protection))
+}
+
+/// Labels that no model can reach, moved nearer: with a ridge and gradients of at most `G` the minimiser is at most `(G + |tilt|) / (2 ridge)` long, and
+/// no score is beyond `reach`. A label further away than that (and the knee of the loss) pulls with the same force wherever it is, so the minimiser stays as
+/// it is; but a huge one would leave a certificate no digits, and that nothing is released would tell that it is there.
+fn within_reach(data: Dataset, family: Family, reach: f64) -> Dataset {
+    let most = match family {
+        Family::Huber { delta } => reach + delta,
+        Family::Absolute | Family::Quantile { .. } => reach,
+        _ => return data,
+    };
+    data.map_labels(|y| y.clamp(-most, most))
 }
 
 /// What a row of a node counts.

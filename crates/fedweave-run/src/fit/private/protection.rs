@@ -71,7 +71,7 @@ impl Protection {
             number(self.sensitivity)
         )];
         lines.push(format!("lambda: {}; scales: {}", self.lambda(), self.scaling()));
-        lines.push("errors and certificates would tell about rows and are not shown".into());
+        lines.push("errors and certificates would tell about rows and are not shown; another run is another release: epsilons add up".into());
         lines.extend(seed.map(|seed| format!("warning: the noise comes from seed {seed}: it protects nothing")));
         lines
     }
@@ -88,17 +88,16 @@ impl Protection {
     pub(crate) fn section(&self, input: &fedweave_io::Input) -> fedweave_node::config::PrivacySection {
         let range = |column: &str| self.choice.range(column).map_or([-1.0, 1.0], |(low, high)| [low, high]);
         let columns = input.features.iter().filter(|name| self.choice.range(name).is_ok());
+        let known = columns.map(|name| range(name)).collect();
         fedweave_node::config::PrivacySection {
-            epsilon: self.choice.epsilon,
-            delta: self.choice.delta,
-            method: None,
-            rate: None,
-            gradient_clip: None,
-            releases: None,
-            ranges: columns.map(|name| range(name)).collect(),
-            target: range(&self.target),
             clip: self.choice.clip,
             seed: self.choice.seed,
+            ..fedweave_node::config::PrivacySection::new(
+                self.choice.epsilon,
+                self.choice.delta,
+                known,
+                range(&self.target),
+            )
         }
     }
 }

@@ -27,6 +27,9 @@ pub use sampled::Sampled;
 
 use crate::error::{Error, Result};
 
+/// With less noise losses are too long for a grid.
+const SIGMA_MIN: f64 = 0.02;
+
 /// How a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -73,6 +76,10 @@ pub fn epsilon(release: Sampled, rounds: u64, delta: f64) -> Spent {
         return exact(0.0);
     }
     let whole = gaussian::epsilon(rounds.sqrt() / sigma, delta);
+    if sigma < SIGMA_MIN && rounds > 1.0 {
+        // A row that takes part once is seen: sampling helps no more.
+        return exact(whole);
+    }
     match (rate >= 1.0, rounds == 1.0) {
         (true, _) => exact(whole),
         (false, true) => exact(once::epsilon(release, delta)),

@@ -111,17 +111,6 @@ pub fn linear_r2(sums: &Sums, columns: &[usize], target: usize) -> f64 {
     ((0..n).map(explained).sum::<f64>() / variance).clamp(0.0, 1.0)
 }
 
-/// A point of the privacy funnel (9.8) under the normal model: removing `share` of the private directions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FunnelPoint {
-    /// How much of the private directions is removed, from 0 to 1.
-    pub share: f64,
-    /// `I(s; z)` in nats, summed over private columns one by one.
-    pub leakage: f64,
-    /// `I(y; z)` in nats.
-    pub usefulness: f64,
-}
-
 /// Mutual information of two jointly normal variables of which one explains this share of the other.
 pub fn information(r2: f64) -> f64 {
     -0.5 * (1.0 - r2.min(1.0 - 1e-12)).ln()

@@ -4,6 +4,8 @@ use super::sampled::{Direction, Moments, Sampled};
 
 /// Orders at which a bound is looked for.
 const ORDERS: usize = 120;
+/// Over longer intervals the quadrature, whose points are limited, would step over the density.
+const REACH_MAX: f64 = 3000.0;
 /// The quadrature is exact to this.
 const ROUNDING: f64 = 1e-12;
 
@@ -24,6 +26,10 @@ pub fn laplace(b: f64, order: f64) -> f64 {
 /// direction (Mironov, Talwar and Zhang 2019).
 pub fn sampled(release: Sampled, order: f64) -> f64 {
     let reach = 14.0 + order / release.sigma;
+    if reach > REACH_MAX {
+        // Without sampling it is never better.
+        return gaussian(release.sigma, order);
+    }
     let moments = Moments::new(release, Direction::Remove, (-14.0, reach), 1.0);
     (moments.at(order - 1.0).0 + ROUNDING).max(0.0) / (order - 1.0)
 }
