@@ -371,13 +371,26 @@ impl<P: Pointwise> Smooth<P> {
         if !P::QUADRATIC {
             return None;
         }
-        let hessians = self.hessians.get_or_init(|| self.all_hessians());
+        let hessians = self.known_hessians();
         let piece = &hessians.pieces[hessians.offsets[node]..hessians.offsets[node + 1]];
         (!piece.is_empty()).then(|| {
             let (hessian, rest) = piece.split_at(cholesky::packed_len(self.dim()));
             let (factor, at_zero) = rest.split_at(hessian.len());
             Gram { hessian, factor, at_zero }
         })
+    }
+
+    /// The Hessians, computed when first asked for, and not while others wait for the cell: they are computed on all cores, and a
+    /// core that waits for a piece may take up other work, which may want them too and would wait for itself. Whoever comes second has
+    /// computed the same.
+    fn known_hessians(&self) -> &Hessians {
+        match self.hessians.get() {
+            Some(hessians) => hessians,
+            None => {
+                let hessians = self.all_hessians();
+                self.hessians.get_or_init(|| hessians)
+            }
+        }
     }
 
     fn all_hessians(&self) -> Hessians {
