@@ -8,6 +8,7 @@ use comfy_table::Table;
 use fedweave_node::certs::{Authority, Validity};
 
 use crate::{Exit, say};
+use fedweave_run::wording::counted;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -125,7 +126,7 @@ fn revoke(dir: &Path, parts: &[String]) -> Result<()> {
     let mut authority = open(dir)?;
     for part in parts {
         let count = authority.revoke(part)?;
-        say(&format!("{part}: {count} certificate(s) revoked"))?;
+        say(&format!("{part}: {} revoked", counted(count, "certificate")))?;
     }
     say(&format!("copy {}/crl.pem to the other parts: they look at it every few seconds", dir.display()))
 }

@@ -14,7 +14,7 @@ use fedweave_node::metrics::Snapshot;
 use fedweave_node::private::shut_out_others;
 use fedweave_run::request::up::LaunchChoice;
 use fedweave_run::request::{Output, RelaxRequest, Settings, UpRequest};
-use fedweave_run::up::{FederatedFit, FederatedModels, launch_options};
+use fedweave_run::up::{FederatedFit, FederatedModels, launch_options, liar_words};
 use fedweave_run::{fit, relax, run_dir};
 
 use crate::jobs::{exit, tell};
@@ -52,7 +52,10 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let collected = collect(&prepared, &federated.network)?;
     let result = federated.finish(collected, seconds)?;
     let written = writer.map(|writer| fit::write_run(&result, writer)).transpose()?;
-    let text = || Ok(format!("{}\n{}", words(&prepared), fit::text(&result, written.as_deref())?));
+    let text = || {
+        let liar = liar_words(&result).map_or(String::new(), |words| format!("{words}\n"));
+        Ok(format!("{}\n{liar}{}", words(&prepared), fit::text(&result, written.as_deref())?))
+    };
     tell(&output, || fit::summary(&result), text)?;
     // A fixed number of rounds is what was asked for, whatever is reached.
     let asked = counted && result.solution.status == Status::IterationLimit;

@@ -109,7 +109,7 @@ pub enum Fault {
     #[error("column {column}: row weight {value} is negative; weights must be zero or positive")]
     RowWeight { column: String, value: f64 },
     /// A level or class that the fitted model has never met.
-    #[error("column {column}: {value:?} did not occur when the model was fitted ({}); correct it or fit again", known.join(", "))]
+    #[error("column {column}: {value:?} did not occur when the model was fitted ({}); correct it, fit again, or let `predict --skip-unknown` leave such rows out", known.join(", "))]
     UnknownLevel { column: String, value: String, known: Vec<String> },
 
     /// A node without a name.

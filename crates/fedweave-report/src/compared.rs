@@ -13,7 +13,11 @@ pub(crate) fn of(report: &Report) -> Option<&Comparison> {
 pub(crate) fn status(comparison: &Comparison, converged: bool) -> String {
     let methods = plural(comparison.methods.len(), "method");
     let unfinished = if converged { "" } else { "; some solves stopped before their tolerance" };
-    format!("{methods} compared on {}{unfinished}", plural(comparison.splits, "split"))
+    let on = match comparison.splits {
+        0 => "folds".into(),
+        n => plural(n, "split"),
+    };
+    format!("{methods} compared on {on}{unfinished}")
 }
 
 fn of_kind(comparison: &Comparison, kind: MethodKind) -> Option<&Method> {
@@ -52,8 +56,11 @@ pub(crate) fn diagnosis(comparison: &Comparison) -> Diagnosis {
     let mut reasons = vec![against(ours, local, "every node alone")];
     reasons.extend(of_kind(comparison, MethodKind::Global).map(|global| against(ours, global, "one model for all")));
     reasons.push(format!(
-        "{} and {} do better and worse than alone.",
-        plural(comparison.nodes_gain, "node"),
+        "{} better than alone, {} worse.",
+        match comparison.nodes_gain {
+            1 => "1 node does".into(),
+            n => format!("{} nodes do", count(n)),
+        },
         count(comparison.nodes_lose)
     ));
     let mut advice = Vec::new();

@@ -40,6 +40,7 @@ pub use calibration::{Calibration, CoveragePoint};
 pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
 pub use error::ReportError;
 pub use figure::{Curve, Figure, Panel};
+pub use number::{natural, plural};
 pub use path::{Path, PathPoint};
 pub use report::{
     Asking, Cluster, Comparison, Confusion, Coordinates, Edge, LambdaCurve, LambdaPoint, Lesson, Method, MethodKind,

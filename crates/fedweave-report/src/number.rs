@@ -33,8 +33,22 @@ pub(crate) fn count(n: usize) -> String {
 }
 
 /// `1 node`, `2 nodes`.
-pub(crate) fn plural(n: usize, one: &str) -> String {
+pub fn plural(n: usize, one: &str) -> String {
     format!("{} {one}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// What to sort names by, as people count: `n9` before `n10`. Runs of digits are numbers, of any length.
+pub fn natural(name: &str) -> impl Ord + use<> {
+    let mut pieces = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest[word..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |digits| word + digits);
+        let digits = rest[word..end].trim_start_matches('0');
+        pieces.push((rest[..word].to_lowercase(), digits.len(), digits.to_owned()));
+        rest = &rest[end..];
+    }
+    (pieces, name.to_owned())
 }
 
 /// A share in percent: `29 %`, `0.4 %`.

@@ -1,7 +1,7 @@
 //! The tables and bars of a report: errors side by side, the methods compared, the models of the clusters, the nodes.
 
 use crate::network::COLOURS;
-use crate::number::{count, percent, short};
+use crate::number::{count, natural, percent, short};
 use crate::report::{Asking, Comparison, Lesson, Method, MethodKind, Node, Outcome, Report};
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ fn splits_words(comparison: &Comparison) -> Option<String> {
     let whiskers = comparison.methods.iter().any(|method| method.standard_error.is_some());
     let marks = if whiskers { "; the thin lines are ± one standard error" } else { "" };
     match comparison.splits {
-        0 => None,
+        0 => Some(format!("Rows of folds that were held out in turn{marks}.")),
         1 => Some(format!("One random split{marks}.")),
         n => Some(format!("Means of {} random splits{marks}.", count(n))),
     }
@@ -270,8 +270,10 @@ pub(crate) fn nodes(report: &Report, colours: &[usize]) -> Option<Nodes> {
         colour: node.cluster.map(|k| colours[k]),
         cells: columns.iter().map(|(key, _, value)| cell(key, value(node))).collect(),
     };
+    let mut first: Vec<&Node> = report.nodes.iter().collect();
+    first.sort_by_cached_key(|node| natural(&node.name));
     Some(Nodes {
-        rows: report.nodes.iter().take(STATIC_ROWS).map(row).collect(),
+        rows: first.into_iter().take(STATIC_ROWS).map(row).collect(),
         columns: columns.iter().map(|(key, title, _)| Column { key, title }).collect(),
         total: report.nodes.len(),
     })
@@ -301,7 +303,7 @@ const TEACHERS_NAMED: usize = 5;
 pub(crate) fn lessons(asking: &Asking) -> Vec<LessonRow> {
     let teachers = |all: &[(String, f64)]| {
         let mut words: Vec<String> =
-            all.iter().take(TEACHERS_NAMED).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+            all.iter().take(TEACHERS_NAMED).map(|(name, share)| format!("{name} ({})", percent(*share))).collect();
         if all.len() > TEACHERS_NAMED {
             words.push(format!("{} more", count(all.len() - TEACHERS_NAMED)));
         }

@@ -53,6 +53,10 @@ pub(crate) fn lead(report: &Report) -> String {
             plural(asking.candidates, "other"),
         );
     }
+    if let Some(winners) = what.models.as_ref().filter(|_| what.lambda.is_nan()) {
+        let edges = plural(what.edges, "edge");
+        return format!("{models}, predicted by {winners}: the winners of a race on {rows} and {edges}.");
+    }
     if let Some(classes) = &what.models {
         return format!("{models} ({classes}), fitted to {rows} and {coupling}.");
     }

@@ -9,8 +9,8 @@ use fedweave_report::Report;
 use crate::request::Naming;
 use crate::wording::{ordinal, version};
 
-/// Reports draw at most this many nodes; larger networks are sampled evenly.
-const NODES_DRAWN: usize = 4000;
+/// Reports show at most this many nodes; larger networks are sampled evenly.
+const NODES_DRAWN: usize = 100_000;
 
 /// A report without facts.
 pub(crate) fn blank(naming: &Naming, title: impl FnOnce() -> String) -> Report {

@@ -199,8 +199,8 @@ impl Predictor {
         let encoding = Encoding { target: known.target.clone().filter(|_| labelled), ..known.clone() };
         let mut rows = match self.skips {
             true => {
-                let names: HashSet<&str> = self.names().collect();
-                load_known_rows(path, &encoding, &|node| names.contains(node))?
+                let (names, joins): (HashSet<&str>, bool) = (self.names().collect(), self.newcomers.is_some());
+                load_known_rows(path, &encoding, &|node| joins || names.contains(node))?
             }
             false => load_rows(path, &encoding)?,
         };

@@ -27,6 +27,7 @@ use crate::request::settings::choice;
 use crate::request::up::{LaunchChoice, UpMethod, UpRequest};
 use crate::request::{FitRequest, RelaxRequest};
 use crate::training::TrainingRows;
+use crate::wording::number;
 
 /// How the network becomes processes.
 pub fn launch_options(choice: &LaunchChoice) -> LaunchOptions {
@@ -176,6 +177,18 @@ impl FederatedFit {
             None => section,
         }
     }
+}
+
+/// What a part that lies could do to the others, in words; `None` where that is much work, or would tell about protected rows.
+pub fn liar_words(fit: &FitResult) -> Option<String> {
+    Some(match fit.worst_liar()? {
+        Ok((node, bound)) => format!(
+            "a node that lies could move all other models together by at most {} (Euclidean norm): `{}`",
+            number(bound),
+            fit.input.names[node]
+        ),
+        Err(why) => format!("no bound on what a node that lies could do to the others: {why}"),
+    })
 }
 
 /// The loss, if parts are to descend by noisy gradients.

@@ -321,6 +321,82 @@ fn point_08_asking_goes_on_until_it_settles_or_says_so() {
     assert!(told["validation_error"].as_f64() < few["validation_error"].as_f64());
 }
 
+#[test]
+fn point_14_nodes_stand_in_the_order_of_their_numbers() {
+    let sandbox = sandbox();
+    sandbox.write("numbers.csv", rows(|i| (3 * i).to_string(), ','));
+    let told = sandbox.succeed("ask numbers.csv --target y --features x1,x2 --rounds 3 --out asked");
+    let named: Vec<&str> =
+        told.lines().filter_map(|line| line.strip_prefix("  ")?.split(" learnt from").next()).collect();
+    assert_eq!(named[..8], ["0", "3", "6", "9", "12", "15", "18", "21"], "{told}");
+    sandbox.write("numbers_chain.csv", chain("source,target", |i| (3 * i).to_string()));
+    sandbox.succeed("fit numbers.csv --edges numbers_chain.csv --target y --features x1,x2 --lambda 0.1 --out run");
+    let page = sandbox.read("run/report.html");
+    let table = page.split("<tbody").last().unwrap();
+    let (nine, twelve) = (table.find(">9<").unwrap(), table.find(">12<").unwrap());
+    assert!(nine < twelve, "{table}");
+}
+
+#[test]
+fn point_14_names_and_columns_that_are_odd_are_told() {
+    let sandbox = sandbox();
+    sandbox.write("twice.csv", rows(|i| if i == 7 { "0.0".into() } else { i.to_string() }, ','));
+    let told = sandbox.succeed("fit twice.csv --target y --features x1,x2");
+    assert!(told.contains("\"0\" and \"0.0\" are different nodes, though their names are the same number"), "{told}");
+    let placed = |line: &str| match line.strip_prefix('S') {
+        Some(rest) => format!("{line},{},north", 60 + rest.as_bytes()[0] % 10),
+        None => format!("{line},lat,side"),
+    };
+    let placed: Vec<String> = sandbox.read("rows.csv").lines().map(placed).collect();
+    sandbox.write("placed.csv", placed.join("\n"));
+    let told = sandbox.succeed("fit placed.csv --target y --features x1,lat,side --one-hot side --ridge 0.01");
+    for words in
+        ["the same in every row, so of no help: side", "the same in all rows of every node", ": lat (--drop lat,"]
+    {
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn point_10_the_table_of_a_report_has_all_nodes() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..4500).map(|i| format!("n{i},{},{}\n", (i * 7) % 11, i % 5)).collect();
+    sandbox.write("many.csv", format!("node,x,y\n{rows}"));
+    sandbox.succeed("fit many.csv --target y --ridge 1 --out run");
+    let page = sandbox.read("run/report.html");
+    assert!(page.contains("\"n4499\"") && page.contains("\"n4498\"") && page.contains("4,500 nodes"));
+}
+
+#[test]
+fn point_07_new_nodes_join_while_unknown_categories_are_left_out() {
+    let sandbox = sandbox();
+    sandbox.succeed(&format!("{FIT} --one-hot ok --lambda 0.1 --out run"));
+    sandbox.write("new.csv", "node,x1,x2,ok\nZ9,0.1,0.2,pass\nS0,0.1,0.2,perhaps\nS1,0.1,0.2,pass\n");
+    sandbox.write("new_edges.csv", "source,target\nZ9,S1\n");
+    let told = sandbox.run("predict run new.csv --new-edges new_edges.csv --new-nodes");
+    assert!(told.code == 2 && told.stderr.contains("predict --skip-unknown"), "{}", told.stderr);
+    let told = sandbox.run("predict run new.csv --new-edges new_edges.csv --new-nodes --skip-unknown");
+    assert_eq!((told.code, told.stdout.lines().count()), (0, 3), "{}{}", told.stdout, told.stderr);
+    assert!(told.stderr.contains("1 row left out: unknown categories ok=perhaps"), "{}", told.stderr);
+}
+
+#[test]
+fn a_recipe_is_not_told_twice() {
+    let sandbox = sandbox();
+    let told = sandbox.succeed(&format!("{FIT} --recipe local:1"));
+    assert!(!told.contains("without a race"), "{told}");
+}
+
+#[test]
+fn point_11_a_federation_says_what_a_liar_could_do() {
+    let sandbox = sandbox();
+    let up = FIT.replace("fit", "up");
+    let told = sandbox.succeed(&format!("{up} --lambda 0.1 --parts 2 --ridge 0.1"));
+    assert!(told.contains("no bound on what a node that lies could do") && told.contains("intercept"), "{told}");
+    let told = sandbox.succeed(&format!("{up} --lambda 0.1 --parts 2 --no-intercept"));
+    assert!(told.contains("a node that lies could move all other models together by at most"), "{told}");
+}
+
 /// A fresh user with a table of their own and six typical defects: each is told with a remedy, and the remedies together work.
 #[test]
 fn first_run_with_six_typical_defects() {

@@ -223,7 +223,7 @@ fn another_file_is_encoded_alike() {
     };
     assert_eq!(
         refusal("node,x,sky\na,1,blue\na,1,pink\n"),
-        "new.csv:3: column sky: \"pink\" did not occur when the model was fitted (blue, grey); correct it or fit again"
+        "new.csv:3: column sky: \"pink\" did not occur when the model was fitted (blue, grey); correct it, fit again, or let `predict --skip-unknown` leave such rows out"
     );
     assert_eq!(refusal("node,x\na,1\n"), "new.csv: no column \"sky\"; the columns are node, x");
     assert_eq!(

@@ -445,7 +445,10 @@ class Table {
     this.body = root.tBodies[0];
     this.heads = [...root.querySelectorAll('th[data-key]')];
     this.keys = this.heads.map((head) => head.dataset.key);
-    this.order = data.name.map((_, i) => i);
+    this.collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+    // n9 before n10, whatever the order of the file.
+    this.named = data.name.map((_, i) => i).sort((a, b) => this.collator.compare(data.name[a], data.name[b]) || a - b);
+    this.order = this.named;
     this.sort = { key: null, down: false };
     this.page = 0;
     this.most = this.largestError();
@@ -474,10 +477,9 @@ class Table {
 
   arrange() {
     const text = byId('search').value.trim().toLocaleLowerCase();
-    const all = data.name.map((_, i) => i);
-    this.order = text ? all.filter((i) => data.name[i].toLocaleLowerCase().includes(text)) : all;
+    this.order = this.named.filter((i) => !text || data.name[i].toLocaleLowerCase().includes(text));
     const { key, down } = this.sort;
-    if (key) this.order.sort((a, b) => this.compare(a, b, key, down) || a - b);
+    if (key) this.order.sort((a, b) => this.compare(a, b, key, down));
     for (const head of this.heads) {
       head.setAttribute('aria-sort', head.dataset.key !== key ? 'none' : down ? 'descending' : 'ascending');
     }

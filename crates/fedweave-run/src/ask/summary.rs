@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fedweave_report::natural;
 use serde_json::{Value, json};
 
 use super::{AskResult, Lesson, Taught};
@@ -110,7 +111,9 @@ pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
     let (eta, seconds) = (number(ask.eta), ask.seconds);
     lines.push(format!("{kind}, eta {eta}: {messages} messages, {bytes} bytes, {seconds:.2} s"));
     lines.extend(ask.all_notices().iter().map(|notice| format!("note: {notice}")));
-    lines.extend(ask.lessons.iter().take(NAMED).map(|lesson| learnt_from(ask, lesson)));
+    let mut lessons: Vec<&Lesson> = ask.lessons.iter().collect();
+    lessons.sort_by_cached_key(|lesson| natural(&ask.input.names[lesson.node]));
+    lines.extend(lessons.into_iter().take(NAMED).map(|lesson| learnt_from(ask, lesson)));
     if ask.lessons.len() > NAMED {
         lines.push(format!("  ... and {} more; teachers.csv names all", ask.lessons.len() - NAMED));
     }
@@ -129,7 +132,7 @@ pub fn text(ask: &AskResult, path: Option<&Path>) -> String {
 
 fn learnt_from(ask: &AskResult, lesson: &Lesson) -> String {
     let name = |i: usize| &ask.input.names[i];
-    let named = |t: &(usize, usize, f64)| format!("{} {:.0} %", name(t.0), 100.0 * ask.share(t.1));
+    let named = |t: &(usize, usize, f64)| format!("{} ({:.0} %)", name(t.0), 100.0 * ask.share(t.1));
     let mut words: Vec<String> = lesson.teachers.iter().take(TEACHERS).map(named).collect();
     if lesson.teachers.len() > TEACHERS {
         words.push(format!("{} more", lesson.teachers.len() - TEACHERS));

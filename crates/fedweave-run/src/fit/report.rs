@@ -2,7 +2,7 @@
 
 use fedweave::tune::{Rule, Tried};
 use fedweave_report as report;
-use fedweave_report::Report;
+use fedweave_report::{Report, plural};
 
 use super::FitResult;
 use super::text::end_of_tuning;
@@ -19,8 +19,8 @@ use crate::wording::{error_name, loss_name, notices};
 pub fn report_of(fit: &FitResult) -> Result<Report> {
     let (input, train, held) = (&fit.input, fit.train()?, fit.held_out.as_ref());
     let title = || match &fit.request.naming.target {
-        Some(target) => format!("{target} at {} nodes", input.names.len()),
-        None => format!("{} nodes", input.names.len()),
+        Some(target) => format!("{target} at {}", plural(input.names.len(), "node")),
+        None => plural(input.names.len(), "node"),
     };
     let mut report = Report {
         what: what(fit),

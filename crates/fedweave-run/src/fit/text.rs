@@ -51,6 +51,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
         Some(gap) => format!("certified: no models have an objective lower than this by more than {gap:.1e}"),
         None => format!("no certificate; KKT residual {:.1e}", s.kkt.residual()),
     });
+    lines.extend(not_unique(fit));
     lines.push(clusters(&fit.clusters.partition.sizes()));
     lines.push(format!("{}: {} on training rows", error_name(&fit.loss), shown(fit.train()?.mean())));
     if let Some(errors) = fit.guess_errors()? {
@@ -65,6 +66,16 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
     }
     lines.push(written(path, "parameters, clusters and a report"));
     Ok(lines.join("\n"))
+}
+
+/// What helps a solver that stops short because nothing decides between several models.
+fn not_unique(fit: &FitResult) -> Option<String> {
+    let s = &fit.solution;
+    let short = s.status == Status::Stalled && s.certified_gap.is_none();
+    (short && fit.request.model.options.ridge == 0.0).then(|| {
+        "note: several models may fit the rows of a node equally well (few rows, or columns that say the same): --ridge 0.001 decides"
+            .into()
+    })
 }
 
 fn held_out(fit: &FitResult) -> Vec<String> {

@@ -44,7 +44,6 @@ impl Predictor {
             self.interval.is_none(),
             "--interval: nothing is known about errors at new nodes; leave out --new-nodes"
         );
-        require!(!self.skips, "--skip-unknown leaves out what --new-nodes joins; give one of them");
         let place = format!("--new-nodes: {} does not say how nodes join; fit again", self.shown);
         let network: NetworkFile = read_json(run, NETWORK).at(place)?;
         self.newcomers = Some(Newcomers { network, how });

@@ -5,7 +5,7 @@ use fedweave::trust::privacy::features::information;
 use fedweave::trust::privacy::probe::{Explained, linear, nearest};
 
 use crate::fit::FitResult;
-use crate::wording::{counted, number};
+use crate::wording::counted;
 
 /// So many nodes are named.
 const NAMED: usize = 5;
@@ -87,10 +87,11 @@ fn guessed(fit: &FitResult) -> Vec<String> {
         let position: Vec<f64> = known.iter().map(|&i| at.values.row(i)[j]).collect();
         let by = |e: Explained| {
             let nats = information(e.r2.max(0.0));
-            format!("{} of the variance ({} to {}), {} nats", number(e.r2), number(e.low), number(e.high), number(nats))
+            let share = |r2: f64| format!("{:.0} %", 100.0 * r2.max(0.0));
+            format!("{} of its variance ({} to {}), {nats:.2} nats", share(e.r2), share(e.low), share(e.high))
         };
         format!(
-            "`{name}` of a node from its model alone: by the nearest models {}; by a linear function {} (90 % intervals).",
+            "How well {name} of a node can be told from its model alone: by the nearest models {}; by a linear function {} (90 % intervals).",
             by(nearest(&models, d, &position, 0)),
             by(linear(&models, d, &position, 0))
         )

@@ -62,7 +62,7 @@ impl LeakRequest {
         let nodes = s.len();
         require!(
             nodes >= NODES_MIN,
-            "{nodes} node(s) have a model and a `{}`: at least {NODES_MIN} are needed",
+            "nodes with a model and a `{}`: {nodes}; at least {NODES_MIN} are needed",
             self.attribute
         );
         let d = models.w.cols();

@@ -2,7 +2,7 @@
 
 use fedweave::tune::Errors;
 use fedweave_report as report;
-use fedweave_report::{MethodKind, Report};
+use fedweave_report::{MethodKind, Report, plural};
 
 use super::summary::{Gain, error_name, gains};
 use super::{RelaxResult, RelaxRound, RelaxStatus};
@@ -16,7 +16,7 @@ const SOLVER: &str = "fedrelax on predictions";
 /// The report of a fit.
 pub fn report_of(fit: &RelaxResult) -> Result<Report> {
     let (input, held, naming) = (&fit.input, fit.held_out.as_ref(), &fit.request.naming);
-    let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
+    let title = || format!("{} at {}", naming.target.clone().unwrap_or_default(), plural(input.names.len(), "node"));
     let step = |r: &RelaxRound| report::Step {
         iteration: r.number,
         objective: r.objective,

@@ -63,7 +63,7 @@ impl FoldChoice {
     /// Which rows were held out: always said, because gains depend on it.
     pub fn describe(&self) -> String {
         let what = match self.spec.rule {
-            FoldRule::Random => "rows drawn separately for every node".to_owned(),
+            FoldRule::Random => "drawn separately for every node".to_owned(),
             FoldRule::Groups => {
                 format!("the same values of `{}` at all nodes", self.by.as_deref().unwrap_or("the group column"))
             }
@@ -71,6 +71,6 @@ impl FoldChoice {
             FoldRule::Forward => "the next rows of every node, by models of the rows before them".into(),
         };
         let times = if self.repeats > 1 { format!(", {} times", self.repeats) } else { String::new() };
-        format!("held out in turn in {} folds{times}: {what}; then all rows train", self.spec.count)
+        format!("rows held out in turn in {} folds{times}: {what}; then all rows train", self.spec.count)
     }
 }

@@ -2,7 +2,7 @@
 
 use fedweave::learn::race::Entry;
 use fedweave_report as report;
-use fedweave_report::{MethodKind, Report};
+use fedweave_report::{MethodKind, Report, plural};
 
 use super::TuneResult;
 use crate::calibration::panel;
@@ -13,11 +13,14 @@ use crate::wording::notices;
 /// The report of a race.
 pub fn report_of(tuned: &TuneResult) -> Result<Report> {
     let (input, race, naming) = (&tuned.input, &tuned.race, &tuned.request.naming);
-    let title = || format!("{} at {} nodes", naming.target.clone().unwrap_or_default(), input.names.len());
+    let title = || format!("{} at {}", naming.target.clone().unwrap_or_default(), plural(input.names.len(), "node"));
     let mut page = Report {
         what: what(tuned),
         outcome: outcome(tuned),
-        notices: notices(input).into_iter().chain([tuned.why(), tuned.command()]).collect(),
+        notices: notices(input)
+            .into_iter()
+            .chain([tuned.why(), format!("the same without a race: {}", tuned.command())])
+            .collect(),
         comparison: Some(comparison(tuned)),
         calibration: tuned.calibration.as_ref().map(panel).transpose()?,
         ..blank(naming, title)
@@ -57,7 +60,7 @@ fn outcome(tuned: &TuneResult) -> report::Outcome {
     let race = &tuned.race;
     let mean = |name: &str| race.entry(name).and_then(|e| e.errors.mean());
     report::Outcome {
-        status: if race.stopped { report::Status::TimeLimit } else { report::Status::Finished },
+        status: if race.stopped { report::Status::TimeLimit } else { report::Status::Converged },
         objective: f64::NAN,
         seconds: Some(tuned.seconds),
         error_name: tuned.cost.name().into(),
@@ -88,5 +91,5 @@ fn comparison(tuned: &TuneResult) -> report::Comparison {
         standard_error: entry.errors.standard_error(),
     };
     let methods = std::iter::once(together).chain(race.entries.iter().map(method)).collect();
-    report::Comparison { methods, splits: 1, nodes_gain, nodes_lose, splits_better_than_shuffled: None }
+    report::Comparison { methods, splits: 0, nodes_gain, nodes_lose, splits_better_than_shuffled: None }
 }

@@ -60,7 +60,8 @@ pub fn text(tuned: &TuneResult, path: Option<&Path>) -> Result<String> {
         lines.push("stopped before all candidates had run".into());
     }
     lines.push(format!("split: {}", tuned.request.folds.describe()));
-    lines.push(format!("the same without a race: {}", tuned.command()));
+    let raced = tuned.request.recipe.is_none();
+    lines.extend(raced.then(|| format!("the same without a race: {}", tuned.command())));
     lines.push(written(path, "predictors and a report"));
     Ok(lines.join("\n"))
 }
@@ -138,8 +139,9 @@ impl TuneResult {
         if let Some((mean, error)) = self.local().and_then(|local| race.errors.minus(&local.errors)) {
             let (gain, lose) = self.gain_and_lose();
             why += &format!(
-                "; against every node alone {} (standard error {}), better at {gain} nodes, worse at {lose}",
-                digits(Some(mean)),
+                "; {} by {} than every node alone (standard error {}), better at {gain} nodes, worse at {lose}",
+                if mean < 0.0 { "smaller" } else { "larger" },
+                digits(Some(mean.abs())),
                 digits(Some(error))
             );
         }

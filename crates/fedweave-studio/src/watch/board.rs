@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use fedweave_report::{Report, Step, live};
+use fedweave_report::{Report, Step, live, natural};
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
@@ -235,12 +235,6 @@ impl Drop for Look {
     fn drop(&mut self) {
         self.0.tabs.fetch_sub(1, Ordering::SeqCst);
     }
-}
-
-/// Part 10 comes after part 9.
-fn natural(name: &str) -> (String, u64, String) {
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (word.to_owned(), name[word.len()..].parse().unwrap_or(0), name.to_owned())
 }
 
 #[cfg(test)]

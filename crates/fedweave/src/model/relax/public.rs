@@ -37,7 +37,7 @@ impl PublicSource {
         let share = match (self, few) {
             (PublicSource::Normal, _) | (_, 0) => String::new(),
             (_, few) => format!(
-                "; {few} node(s) with fewer than {SUMMARY_ROWS_MIN} rows share nothing and use the mean of the others"
+                "; nodes with fewer than {SUMMARY_ROWS_MIN} rows ({few}) share nothing and use the mean of the others"
             ),
         };
         format!("{rows} public rows a node, drawn from {}{share}", self.words())
