@@ -76,6 +76,42 @@ fn what_made_the_data_is_found() {
     assert!(interval.low > 0.2 && interval.low < coupling.rho && coupling.rho < interval.high, "{interval:?}");
 }
 
+/// Twelve coefficients that vary together in one direction, at fewer nodes than a full covariance has numbers.
+#[test]
+fn few_nodes_tell_a_low_rank() {
+    let (nodes, d) = (40, 12);
+    assert_eq!(Structure::low_rank(d, nodes), Some(Structure::LowRank(2)));
+    assert_eq!(Structure::low_rank(d, 2 * d - 1), None);
+    assert_eq!(Structure::low_rank(3, 1000), None, "that is a full one");
+    let mut rng = stream(21, Purpose::LocalData, 0);
+    let mut normal = || -> f64 { rng.sample(StandardNormal) };
+    let direction: Vec<f64> = (0..d).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let (mut offsets, mut x, mut y) = (vec![0], Vec::new(), Vec::new());
+    for _ in 0..nodes {
+        let size = normal();
+        let w: Vec<f64> = direction.iter().map(|v| v * size + 0.2 * normal()).collect();
+        for _ in 0..15 {
+            let row: Vec<f64> = (0..d).map(|_| normal()).collect();
+            y.push(row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + normal());
+            x.extend(row);
+        }
+        offsets.push(y.len());
+    }
+    let weight = vec![1.0; y.len()];
+    let data = Dataset::new(offsets, Matrix::from_rows(d, x), y, weight).unwrap();
+    let graph = Graph::new(nodes, &[]).unwrap();
+    let options = CouplingOptions { intercept: false, ..Default::default() };
+    let learnt = learn(&graph, &data, &options).unwrap();
+    assert_eq!(learnt.coupling.structure, Structure::LowRank(2), "{:?}", learnt.candidates);
+    assert!(learnt.candidates.iter().all(|c| c.structure != Structure::Full));
+    // Coefficients of the same sign go together, the others against each other.
+    let c = &learnt.coupling.covariance;
+    let correlation = |j: usize, k: usize| c.row(j)[k] / (c.row(j)[j] * c.row(k)[k]).sqrt();
+    for (j, k) in (0..d).flat_map(|j| (0..j).map(move |k| (j, k))) {
+        assert!(correlation(j, k) * direction[j] * direction[k] > 0.6, "{j} {k} {}", correlation(j, k));
+    }
+}
+
 /// Every third node is four times as noisy.
 #[test]
 fn noisy_nodes_are_found() {

@@ -201,6 +201,11 @@ fn graphs_that_cannot_be_learnt() {
             &["--coupling learnt", "--edges"],
         ),
         case("unknown graph", "FIT --graph guess", &["--graph guess", "learn"]),
+        case(
+            "two parameters of low rank",
+            "fit nodes.csv --edges edges.csv --target y --features x1 --coupling learnt --structure low-rank",
+            &["--structure low-rank", "three parameters", "with 2"],
+        ),
         case("nobody judged", "FIT --fallback", &["--fallback", "--validation"]),
     ]);
 }

@@ -147,3 +147,18 @@ fn monitor_tells_drift_by_its_exit_code() {
     assert_eq!((table.rows.len(), table.rows[0].last().unwrap().as_str()), (6, "1"));
     assert_eq!(sandbox.read_json("seen/summary.json")["drifted"][0], "n0");
 }
+
+#[test]
+fn a_learnt_coupling_of_low_rank_has_intervals_too() {
+    let sandbox = sandbox();
+    let low_rank =
+        "fit train.csv --edges chain.csv --target y --features x,count,sign --coupling learnt --structure low-rank";
+    let summary = sandbox.json(&format!("{low_rank} --out run"));
+    assert_eq!(summary["coupling"]["structure"], "diagonal and rank 1", "{}", summary["coupling"]);
+    assert_eq!(summary["status"], "converged");
+    let share = inside(&sandbox, 2, |said, new| {
+        let number = |text: &String| text.parse::<f64>().unwrap();
+        number(&said[2]) <= number(&new[2]) && number(&new[2]) <= number(&said[3])
+    });
+    assert!((0.8..1.0).contains(&share), "{share}");
+}

@@ -23,6 +23,8 @@ pub enum StructureChoice {
     Average,
     /// The one of the largest likelihood.
     Likelihood,
+    /// A diagonal one and a few directions in common, as many as nodes can tell.
+    LowRank,
     /// This one.
     One(Structure),
 }
@@ -63,6 +65,7 @@ impl StructureChoice {
                 ("likelihood", StructureChoice::Likelihood),
                 ("intercept", one(Structure::Intercept)),
                 ("diagonal", one(Structure::Diagonal)),
+                ("low-rank", StructureChoice::LowRank),
                 ("full", one(Structure::Full)),
             ],
         )

@@ -135,12 +135,12 @@ pub(super) struct Pair {
 }
 
 /// The structures that make sense for these rows. Where others are left, a full covariance with more numbers than there are
-/// nodes to tell them is not one of them.
+/// nodes to tell them gives way to a diagonal one with a few directions in common, if nodes can tell that.
 pub(super) fn told(structures: &[Structure], data: &Dataset, intercept: bool) -> Result<Vec<Structure>> {
-    let nodes = (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count();
-    let is_told = |s: &Structure| *s != Structure::Full || s.numbers(data.dim()) <= nodes || structures.len() == 1;
-    let kept: Vec<Structure> = structures.iter().copied().filter(is_told).collect();
-    usable(&kept, data.dim(), intercept)
+    let (d, nodes) = (data.dim(), (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count());
+    let is_told = |s: Structure| s != Structure::Full || s.numbers(d) <= nodes || structures.len() == 1;
+    let kept = |s: Structure| if is_told(s) { Some(s) } else { Structure::low_rank(d, nodes) };
+    usable(&structures.iter().copied().filter_map(kept).collect::<Vec<_>>(), d, intercept)
 }
 
 /// The structures that make sense for models with `d` parameters, each once.

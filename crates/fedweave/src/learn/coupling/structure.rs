@@ -16,7 +16,17 @@ pub enum Structure {
     Full,
 }
 
+/// Directions in common that are looked for where a full covariance has too many numbers.
+const RANK_MOST: usize = 3;
+
 impl Structure {
+    /// The low-rank structure that so many nodes can tell, of at most three directions; `None` if there is none with fewer numbers
+    /// than the full one.
+    pub fn low_rank(d: usize, nodes: usize) -> Option<Structure> {
+        let ranks = (1..=RANK_MOST.min(d.saturating_sub(2))).rev().map(Structure::LowRank);
+        ranks.into_iter().find(|s| s.numbers(d) <= nodes && s.numbers(d) < Structure::Full.numbers(d))
+    }
+
     /// Name, as in a summary.
     pub fn name(self) -> String {
         match self {
