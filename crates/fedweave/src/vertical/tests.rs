@@ -9,6 +9,9 @@ use crate::random::{Purpose, stream};
 /// Rows with columns that depend on each other, cut between parties; the labels are with the first.
 fn rows(family: Family, parties: usize) -> (Vec<Matrix>, Vec<f64>) {
     let (n, d) = (200, 2 * parties);
+    let factor = |j: usize| 1.0 - 0.3 * j as f64;
+    // What scores are about: classes on both sides of it, or the loss has no minimiser.
+    let middle: f64 = (0..d).map(|j| 0.1 * j as f64 * factor(j)).sum();
     let mut random = stream(7, Purpose::Shuffle, parties);
     let mut draw = || random.random::<f64>() - 0.5;
     let mut all = Matrix::zeros(n, d);
@@ -16,12 +19,12 @@ fn rows(family: Family, parties: usize) -> (Vec<Matrix>, Vec<f64>) {
     for r in 0..n {
         let common = draw();
         all.row_mut(r).iter_mut().enumerate().for_each(|(j, x)| *x = common + draw() + 0.1 * j as f64);
-        let score: f64 = all.row(r).iter().enumerate().map(|(j, x)| x * (1.0 - 0.3 * j as f64)).sum();
+        let score: f64 = all.row(r).iter().enumerate().map(|(j, x)| x * factor(j)).sum();
         y.push(match family {
             Family::Squared => score + draw(),
             Family::Poisson => (score.exp() + draw()).max(0.0).round().min(20.0),
             _ => {
-                if score + 2.0 * draw() > 0.0 {
+                if score - middle + 2.0 * draw() > 0.0 {
                     1.0
                 } else {
                     0.0
