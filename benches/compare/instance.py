@@ -6,6 +6,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+# Entries of the matrices of all nodes at most.
+WIDE = 2e7
+
 
 def numbers(path):
     """A CSV file without its header, as floats; names `n12` become 12."""
@@ -33,7 +36,9 @@ class Instance:
         self.row_weight = 1 / np.bincount(self.node, minlength=self.n)[self.node]
         rows = len(self.node)
         self.sum_rows = sp.csr_matrix((np.ones(rows), (self.node, np.arange(rows))), shape=(self.n, rows))
-        self.quadratic = self.loss in ("squared", "point")
+        # So many features that a matrix per node is out of the question.
+        self.wide = self.loss == "squared" and self.n * self.d**2 > WIDE
+        self.quadratic = self.loss in ("squared", "point") and not self.wide
         if self.quadratic:
             self._moments()
 
@@ -75,6 +80,8 @@ class Instance:
     def pointwise(self, z):
         """Value, slope and curvature of every row at its score."""
         y, sign = self.y, 2 * self.y - 1
+        if self.loss == "squared":
+            return (z - y)**2, 2 * (z - y), 2 + 0 * z
         if self.loss == "logistic":
             q = 1 / (1 + np.exp(-z))
             return np.logaddexp(0, z) - y * z, q - y, q * (1 - q)

@@ -12,6 +12,7 @@ logit_*  the same with logistic labels and a small ridge
 cc_*     convex clustering: blobs, a 10-nearest-neighbour graph, Gaussian weights
 chain_*  a chain of ten segments
 tableI   two blocks of a stochastic block model, more features than rows
+wide_*   many features, of which a row has a tenth, and few rows
 tv_*     total variation of a noisy image with four levels, of numbers or of colours
 loss_*   every loss with every penalty on three kinds of graph (every_loss.py)
 """
@@ -116,6 +117,19 @@ def segments(seed, n, d):
     return Instance(n, x, y, node, np.c_[np.arange(n - 1), np.arange(1, n)], np.ones(n - 1), 1.0)
 
 
+def wide(seed, n, d, rows, density=0.1):
+    """More features than rows, most of them zero in a row; four regions, each with a model of its own."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2))
+    quadrant = (points[:, 0] > 0.5).astype(int) * 2 + (points[:, 1] > 0.5).astype(int)
+    models = rng.standard_normal((4, d)) / np.sqrt(density * d)
+    node = np.repeat(np.arange(n), rows)
+    x = np.where(rng.random((n * rows, d)) < density, np.round(rng.standard_normal((n * rows, d)), 3), 0.0)
+    y = np.round((x * models[quadrant[node]]).sum(1) + 0.1 * rng.standard_normal(n * rows), 5)
+    edges = nearest_edges(points, 6)
+    return Instance(n, x, y, node, edges, np.round(rng.uniform(0.5, 1.5, len(edges)), 6), 0.1)
+
+
 def image(seed, side, channels, noise=0.2, strength=0.3):
     """Pixels of a square image, joined with those beside and below: forty regions, each with one of four levels, and noise."""
     rng = np.random.default_rng(seed)
@@ -154,6 +168,8 @@ PROBLEMS = {
     "cc_n1000000_d7": lambda: many_blobs(15, 1000000, 7),
     "chain_n2000_d5": lambda: segments(11, 2000, 5),
     "tableI": lambda: two_blocks(0),
+    "wide_n200_d500": lambda: wide(22, 200, 500, 50),
+    "wide_n200_d2000": lambda: wide(21, 200, 2000, 50),
     "tv_n10000_d1": lambda: image(17, 100, 1),
     "tv_n90000_d1": lambda: image(18, 300, 1),
     "tv_n1000000_d1": lambda: image(19, 1000, 1),
@@ -168,7 +184,7 @@ def write(made, folder):
     with open(folder / "nodes.csv", "w") as out:
         out.write("node," + ",".join(f"x{k + 1}" for k in range(d)) + ",y\n")
         for node, x, y in zip(made.node, made.x, made.y):
-            out.write(f"n{node}," + ",".join(repr(float(v)) for v in x) + f",{float(y)!r}\n")
+            out.write(f"n{node}," + ",".join(repr(float(v)) if v else "0" for v in x) + f",{float(y)!r}\n")
     with open(folder / "edges.csv", "w") as out:
         out.write("source,target,weight\n")
         for (i, j), weight in zip(made.edges, made.weight):

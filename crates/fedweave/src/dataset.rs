@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::features::{Block, Features, Row};
 use crate::loss::NodeWeight;
 use crate::matrix::Matrix;
 
@@ -11,7 +12,7 @@ use crate::matrix::Matrix;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     offsets: Arc<Vec<usize>>,
-    x: Arc<Matrix>,
+    x: Arc<Features>,
     y: Arc<Vec<f64>>,
     weight: Arc<Vec<f64>>,
     group: Option<Arc<Vec<u32>>>,
@@ -20,7 +21,8 @@ pub struct Dataset {
 impl Dataset {
     /// Rows of features `x`, labels `y` and row weights, already grouped by node: node `i` owns rows
     /// `offsets[i]..offsets[i + 1]`. Row weights are relative inside a node.
-    pub fn new(offsets: Vec<usize>, x: Matrix, y: Vec<f64>, weight: Vec<f64>) -> Result<Self> {
+    pub fn new(offsets: Vec<usize>, x: impl Into<Features>, y: Vec<f64>, weight: Vec<f64>) -> Result<Self> {
+        let x = x.into();
         let rows = offsets.last().copied().unwrap_or(0);
         for (what, found) in [("rows of features", x.rows()), ("labels", y.len()), ("row weights", weight.len())] {
             if found != rows {
@@ -35,7 +37,7 @@ impl Dataset {
         Ok(data)
     }
 
-    fn of(offsets: Vec<usize>, x: Matrix, y: Vec<f64>, weight: Vec<f64>) -> Self {
+    fn of(offsets: Vec<usize>, x: Features, y: Vec<f64>, weight: Vec<f64>) -> Self {
         let (offsets, x, y, weight) = (Arc::new(offsets), Arc::new(x), Arc::new(y), Arc::new(weight));
         Dataset { offsets, x, y, weight, group: None }
     }
@@ -62,6 +64,21 @@ impl Dataset {
         y: &[f64],
         weight: &[f64],
     ) -> Result<(Self, Vec<usize>)> {
+        let pick = |origin: &[usize]| {
+            let mut sorted = Matrix::zeros(origin.len(), x.cols());
+            origin.iter().enumerate().for_each(|(to, &from)| sorted.row_mut(to).copy_from_slice(x.row(from)));
+            sorted.into()
+        };
+        Dataset::grouped_by(nodes, node_of_row, pick, y, weight)
+    }
+
+    fn grouped_by(
+        nodes: usize,
+        node_of_row: &[usize],
+        features: impl Fn(&[usize]) -> Features,
+        y: &[f64],
+        weight: &[f64],
+    ) -> Result<(Self, Vec<usize>)> {
         let mut offsets = vec![0; nodes + 1];
         for &node in node_of_row {
             if node >= nodes {
@@ -78,12 +95,8 @@ impl Dataset {
             origin[next[node]] = row;
             next[node] += 1;
         }
-        let mut sorted = Matrix::zeros(origin.len(), x.cols());
-        for (to, &from) in origin.iter().enumerate() {
-            sorted.row_mut(to).copy_from_slice(x.row(from));
-        }
         let pick = |v: &[f64]| origin.iter().map(|&r| v[r]).collect::<Vec<_>>();
-        Ok((Dataset::new(offsets, sorted, pick(y), pick(weight))?, origin))
+        Ok((Dataset::new(offsets, features(&origin), pick(y), pick(weight))?, origin))
     }
 
     /// Number of nodes.
@@ -111,15 +124,37 @@ impl Dataset {
         self.offsets[node]..self.offsets[node + 1]
     }
 
-    /// Features of one row.
-    pub fn x(&self, row: usize) -> &[f64] {
+    /// True if of features only entries other than zero are kept.
+    pub fn is_sparse(&self) -> bool {
+        self.x.is_sparse()
+    }
+
+    /// Features of one row, as they are kept.
+    #[inline(always)]
+    pub fn row(&self, row: usize) -> Row<'_> {
         self.x.row(row)
     }
 
-    /// Features of all rows of `node`, row after row.
+    /// Features of all rows of `node`, as they are kept.
+    #[inline(always)]
+    pub fn block(&self, node: usize) -> Block<'_> {
+        self.x.block(self.rows(node))
+    }
+
+    /// Features of all rows, as they are kept.
+    pub fn all_features(&self) -> &Features {
+        &self.x
+    }
+
+    /// All features of one row. Of sparse rows this makes a dense copy, of all of them, when first called; [`row`](Dataset::row) does not.
+    pub fn x(&self, row: usize) -> &[f64] {
+        self.x.dense().row(row)
+    }
+
+    /// All features of all rows of `node`, row after row; of sparse rows from a copy, as [`x`](Dataset::x).
     pub fn features(&self, node: usize) -> &[f64] {
         let rows = self.rows(node);
-        &self.x.as_slice()[rows.start * self.dim()..rows.end * self.dim()]
+        &self.x.dense().as_slice()[rows.start * self.dim()..rows.end * self.dim()]
     }
 
     /// Labels of the rows of `node`.
@@ -139,33 +174,38 @@ impl Dataset {
 
     /// The dataset that keeps only the rows for which `keep` is true; the nodes stay the same.
     pub fn select(&self, keep: &[bool]) -> Dataset {
-        let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        let (mut offsets, mut rows) = (vec![0], Vec::new());
         for node in 0..self.nodes() {
-            for row in self.rows(node).filter(|&r| keep[r]) {
-                x.extend_from_slice(self.x(row));
-                y.push(self.y[row]);
-                weight.push(self.weight[row]);
-            }
-            offsets.push(y.len());
+            rows.extend(self.rows(node).filter(|&r| keep[r]));
+            offsets.push(rows.len());
         }
+        let pick = |v: &[f64]| rows.iter().map(|&r| v[r]).collect::<Vec<_>>();
+        let (x, y, weight) = (self.x.pick(&rows), pick(&self.y), pick(&self.weight));
         let of_kept = |groups: &[u32]| groups.iter().zip(keep).filter(|(_, keep)| **keep).map(|(g, _)| *g).collect();
         let group = self.groups().map(|groups| Arc::new(of_kept(groups)));
-        Dataset { group, ..Dataset::of(offsets, Matrix::from_rows(self.dim(), x), y, weight) }
+        Dataset { group, ..Dataset::of(offsets, x, y, weight) }
     }
 
-    /// The dataset with entry `x` of feature `j` replaced by `f(j, x)`.
+    /// The same rows with every entry kept.
+    pub fn with_whole_rows(mut self) -> Dataset {
+        if self.is_sparse() {
+            Arc::make_mut(&mut self.x).dense_mut();
+        }
+        self
+    }
+
+    /// The dataset with entry `x` of feature `j` replaced by `f(j, x)`; sparse rows stay sparse if that leaves zeros what they are.
     pub fn map_features(&self, f: impl Fn(usize, f64) -> f64) -> Dataset {
         let mut mapped = self.clone();
-        for row in Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()) {
-            row.iter_mut().enumerate().for_each(|(j, x)| *x = f(j, *x));
-        }
+        Arc::make_mut(&mut mapped.x).map(f);
         mapped
     }
 
     /// The dataset with entry `x` of feature `j` of a row replaced by `f(row, j, x)`.
     pub fn map_entries(&self, f: impl Fn(usize, usize, f64) -> f64) -> Dataset {
         let mut mapped = self.clone();
-        for (row, x) in Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()).enumerate() {
+        let all = Arc::make_mut(&mut mapped.x).dense_mut().as_mut_slice();
+        for (row, x) in all.chunks_exact_mut(self.dim()).enumerate() {
             x.iter_mut().enumerate().for_each(|(j, x)| *x = f(row, j, *x));
         }
         mapped
@@ -174,7 +214,8 @@ impl Dataset {
     /// The dataset with the features of every row replaced by as many others.
     pub fn map_rows(&self, f: impl Fn(&[f64]) -> Vec<f64>) -> Dataset {
         let mut mapped = self.clone();
-        Arc::make_mut(&mut mapped.x).as_mut_slice().chunks_exact_mut(self.dim()).for_each(|x| x.copy_from_slice(&f(x)));
+        let all = Arc::make_mut(&mut mapped.x).dense_mut().as_mut_slice();
+        all.chunks_exact_mut(self.dim()).for_each(|x| x.copy_from_slice(&f(x)));
         mapped
     }
 
@@ -205,21 +246,21 @@ impl Dataset {
         };
         let weight: Vec<f64> =
             (0..self.nodes()).flat_map(|i| self.weights(i).iter().map(move |w| w * scale(i))).collect();
-        let merged = Dataset::group(parts, &node_of_row, &self.x, &self.y, &weight);
+        let merged = Dataset::grouped_by(parts, &node_of_row, |rows| self.x.pick(rows), &self.y, &weight);
         merged.expect("rows that were valid stay valid").0
     }
 
     /// The dataset with these features only.
     pub fn columns(&self, columns: &[usize]) -> Dataset {
-        let x = (0..self.len()).flat_map(|r| columns.iter().map(move |&j| self.x(r)[j])).collect();
-        Dataset { x: Arc::new(Matrix::from_rows(columns.len(), x)), ..self.clone() }
+        Dataset { x: Arc::new(self.x.columns(columns)), ..self.clone() }
     }
 
     fn check_finite(&self) -> Result<()> {
         for row in 0..self.len() {
             // All of a row at once is faster than one after the other until the first fault.
-            if !self.x(row).iter().fold(true, |fine, v| fine & v.is_finite()) {
-                let column = self.x(row).iter().take_while(|v| v.is_finite()).count();
+            if !self.row(row).stored().iter().fold(true, |fine, v| fine & v.is_finite()) {
+                let mut column = self.dim();
+                self.row(row).for_each(|j, v| column = if v.is_finite() { column } else { column.min(j) });
                 return Err(Error::NotFinite { row, what: format!("feature {column}") });
             }
             if !self.y[row].is_finite() {

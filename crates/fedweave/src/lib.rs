@@ -29,6 +29,7 @@ pub mod cluster;
 pub mod compare;
 pub mod dataset;
 pub mod error;
+pub mod features;
 pub mod folds;
 pub mod graph;
 pub mod laws;

@@ -39,6 +39,12 @@ impl Matrix {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
 
+    /// Appends a row.
+    pub fn push_row(&mut self, row: &[f64]) {
+        assert_eq!(row.len(), self.cols, "a whole row");
+        self.data.extend_from_slice(row);
+    }
+
     /// All entries, row after row.
     pub fn as_slice(&self) -> &[f64] {
         &self.data

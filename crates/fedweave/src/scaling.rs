@@ -51,7 +51,7 @@ impl Scaling {
         let (n, d) = (data.len().max(1) as f64, data.dim());
         let mut scaling = Scaling { mean: vec![0.0; d], scale: vec![1.0; d], intercept };
         for j in 0..d - usize::from(intercept) {
-            let column = || (0..data.len()).map(|r| data.x(r)[j]);
+            let column = || (0..data.len()).map(|r| data.row(r).at(j));
             // In units of the largest entry no square leaves the range of f64.
             let unit = column().fold(0.0f64, |m, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
             let mean = column().map(|x| x / unit / n).sum::<f64>() * unit;

@@ -1,9 +1,10 @@
 //! How the columns of a table become the columns of the feature matrix; kept with a model, so that new files are read
 //! exactly as the first one was.
 
+mod cells;
+
 use std::collections::HashMap;
 
-use fedweave::Matrix;
 use serde::{Deserialize, Serialize};
 
 use super::levels;
@@ -103,20 +104,6 @@ impl Encoding {
         self.features.iter().map(Feature::width).sum::<usize>() + usize::from(self.intercept)
     }
 
-    /// The feature matrix of some rows of a table.
-    pub(super) fn matrix(&self, table: &Table, rows: &[usize]) -> Result<Matrix, IoError> {
-        let mut x = Matrix::zeros(rows.len(), self.dim());
-        let mut first = 0;
-        for feature in &self.features {
-            feature.fill(table, rows, &mut x, first)?;
-            first += feature.width();
-        }
-        if self.intercept {
-            (0..rows.len()).for_each(|i| x.row_mut(i)[first] = 1.0);
-        }
-        Ok(x)
-    }
-
     /// The labels of some rows: numbers, or positions among the classes; NaN where missing.
     pub(super) fn labels(&self, table: &Table, target: usize, rows: &[usize]) -> Result<Vec<f64>, IoError> {
         if self.target_kind == TargetKind::Class {
@@ -190,39 +177,6 @@ impl Feature {
             Feature::OneHot { levels, baseline, .. } => levels.len().saturating_sub(usize::from(*baseline)),
         }
     }
-
-    fn fill(&self, table: &Table, rows: &[usize], x: &mut Matrix, first: usize) -> Result<(), IoError> {
-        let column = table.find(self.column())?;
-        match self {
-            Feature::Number { mean, .. } => fill_number(table, column, *mean, rows, x, first),
-            Feature::OneHot { levels, baseline, .. } => {
-                let hot = positions(table, column, levels, rows)?;
-                for (i, hot) in hot.into_iter().enumerate() {
-                    let hot = hot.ok_or_else(|| missing(table, column, rows[i], NO_WORD))?;
-                    if let Some(k) = hot.checked_sub(usize::from(*baseline)) {
-                        x.row_mut(i)[first + k] = 1.0;
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-fn fill_number(
-    table: &Table,
-    column: usize,
-    mean: Option<f64>,
-    rows: &[usize],
-    x: &mut Matrix,
-    to: usize,
-) -> Result<(), IoError> {
-    let values = table.finite(column)?;
-    for (i, &row) in rows.iter().enumerate() {
-        let value = Some(values.values[row]).filter(|v| !v.is_nan()).or(mean);
-        x.row_mut(i)[to] = value.ok_or_else(|| missing(table, column, row, NO_NUMBER))?;
-    }
-    Ok(())
 }
 
 /// The mean of all that is not NaN. A running one: it leaves a constant as it is, and no sum overflows.
@@ -279,10 +233,6 @@ fn positions(table: &Table, column: usize, known: &[String], rows: &[usize]) -> 
     };
     rows.iter().map(position).collect()
 }
-
-/// What to do where a number is missing, or a word, which has no mean to fill it with.
-const NO_NUMBER: &str = "fill it, or fit with --missing mean";
-const NO_WORD: &str = "fill it, or leave the row out";
 
 fn missing(table: &Table, column: usize, row: usize, remedy: &'static str) -> IoError {
     table.place(row).fault(Fault::MissingCell { column: table.names()[column].clone(), remedy })

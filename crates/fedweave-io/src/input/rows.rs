@@ -182,7 +182,7 @@ pub(super) fn dataset(
         Some(column) => weights(table, column, order)?,
         None => vec![1.0; order.len()],
     };
-    Ok(Dataset::new(offsets, encoding.matrix(table, order)?, y, weight)?)
+    Ok(Dataset::new(offsets, encoding.features(table, order)?, y, weight)?)
 }
 
 /// Rows without labels, grouped by node.

@@ -34,6 +34,32 @@ fn a_column_constant_in_each_node_may_stand_in_the_table() {
     );
 }
 
+/// A word per row out of eighty, and a number that is mostly zero: rows keep what is not zero, and are the same rows.
+#[test]
+fn one_hot_rows_stay_sparse() {
+    let row = |r: usize| format!("n{},w{:02},{},1\n", r % 3, r % 80, if r % 5 == 0 { r } else { 0 });
+    let text: String = (0..240).map(row).collect();
+    let folder = folder();
+    let spec = InputSpec { one_hot: strings(&["word"]), ..folder.spec(&format!("node,word,x,y\n{text}")) };
+    let input = load(&spec).unwrap();
+    assert!(input.data.is_sparse() && input.data.dim() == 81);
+    for (k, line) in input.lines.iter().enumerate() {
+        let r = *line as usize - 2;
+        let number = if r.is_multiple_of(5) { r as f64 } else { 0.0 };
+        let word = input.features.iter().position(|name| *name == format!("word=w{:02}", r % 80));
+        let x: Vec<f64> = (0..81)
+            .map(|j| match input.features[j].as_str() {
+                "x" => number,
+                "intercept" => 1.0,
+                _ => f64::from(u8::from(word == Some(j))),
+            })
+            .collect();
+        assert_eq!(input.data.x(k), x);
+    }
+    let few = InputSpec { one_hot: strings(&["word"]), ..folder.spec("node,word,y\na,v,1\na,w,2\n") };
+    assert!(!load(&few).unwrap().data.is_sparse());
+}
+
 #[test]
 fn node_information_has_one_row_per_node() {
     let folder = folder();

@@ -8,13 +8,14 @@
 //! ```
 
 use super::cholesky;
-use crate::matrix::{axpy, dot};
+use crate::features::{Block, Row};
+use crate::matrix::axpy;
 
 /// The rows of one node and the diagonal they are regularised with.
 #[derive(Clone, Copy)]
 pub struct Normal<'a> {
     /// Features, row after row.
-    pub x: &'a [f64],
+    pub x: Block<'a>,
     /// `q`: twice the ridge of each coordinate.
     pub ridge: &'a [f64],
     /// `s`.
@@ -37,11 +38,11 @@ impl Normal<'_> {
     }
 
     fn rows(&self) -> usize {
-        self.x.len() / self.dim()
+        self.x.rows()
     }
 
-    fn row(&self, r: usize) -> &[f64] {
-        &self.x[r * self.dim()..(r + 1) * self.dim()]
+    fn row(&self, r: usize) -> Row<'_> {
+        self.x.row(r)
     }
 
     /// Writes the Hessian for row curvatures `c`, of length [`hessian_len`].
@@ -56,7 +57,7 @@ impl Normal<'_> {
         }
         out.iter_mut().zip(self.ridge).zip(v).for_each(|((o, q), v)| *o = q * v);
         for (r, c) in hessian.iter().enumerate() {
-            axpy(c * dot(self.row(r), v), self.row(r), out);
+            self.row(r).add_to(c * self.row(r).dot(v), out);
         }
     }
 
@@ -67,6 +68,17 @@ impl Normal<'_> {
         }
         self.add_rows(hessian, sum);
         self.add_ridge(sum);
+    }
+
+    /// `sum <- sum +` the diagonal of `X' C X + diag(q)`.
+    pub fn add_diagonal_to(&self, hessian: &[f64], sum: &mut [f64]) {
+        if self.rows() >= self.dim() {
+            return sum.iter_mut().enumerate().for_each(|(j, s)| *s += hessian[cholesky::packed_len(j) + j]);
+        }
+        for (r, c) in hessian.iter().enumerate().filter(|(_, c)| **c > 0.0) {
+            self.row(r).for_each(|j, x| sum[j] += c * x * x);
+        }
+        axpy(1.0, self.ridge, sum);
     }
 
     /// Factors [`hessian`](Normal::hessian)` + s I` into `out`, of length [`factor_len`].
@@ -106,11 +118,7 @@ impl Normal<'_> {
 
     fn add_rows(&self, c: &[f64], sum: &mut [f64]) {
         for (r, &cr) in c.iter().enumerate().filter(|(_, c)| **c > 0.0) {
-            let x = self.row(r);
-            for i in 0..self.dim() {
-                let start = cholesky::packed_len(i);
-                axpy(cr * x[i], &x[..=i], &mut sum[start..=start + i]);
-            }
+            self.row(r).add_outer(cr, sum);
         }
     }
 
@@ -126,8 +134,7 @@ impl Normal<'_> {
         for r in 0..m {
             root[r] = c[r].sqrt();
             for s in 0..=r {
-                let pairs = self.row(r).iter().zip(self.row(s)).zip(self.ridge);
-                let inner: f64 = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
+                let inner = self.row(r).inner(self.row(s), |j| self.ridge[j] + self.shift);
                 kernel[cholesky::packed_len(r) + s] = root[r] * root[s] * inner + f64::from(u8::from(r == s));
             }
         }
@@ -142,13 +149,13 @@ impl Normal<'_> {
         }
         let y = &mut work[..m];
         for r in 0..m {
-            y[r] = root[r] * dot(self.row(r), b);
+            y[r] = root[r] * self.row(r).dot(b);
         }
         cholesky::solve(kernel, y);
         // Q^-1 (b - S'y): whole rows at a time.
         b.iter_mut().zip(self.ridge).for_each(|(b, q)| *b *= q + self.shift);
         for r in 0..m {
-            axpy(-root[r] * y[r], self.row(r), b);
+            self.row(r).add_to(-root[r] * y[r], b);
         }
         b.iter_mut().zip(self.ridge).for_each(|(b, q)| *b /= q + self.shift);
     }
@@ -165,7 +172,7 @@ mod tests {
             let x: Vec<f64> = (0..m * d).map(|k| ((k * 7 + 3) % 11) as f64 / 5.0 - 1.0).collect();
             let c: Vec<f64> = (0..m).map(|r| r as f64 * 0.5).collect();
             let ridge: Vec<f64> = (0..d).map(|j| j as f64 * 0.1).collect();
-            let normal = Normal { x: &x, ridge: &ridge, shift: 0.3 };
+            let normal = Normal { x: Block::Dense { cols: d, x: &x }, ridge: &ridge, shift: 0.3 };
             let b: Vec<f64> = (0..d).map(|j| (j as f64).cos()).collect();
             let (mut factor, mut z, mut work) = (vec![0.0; factor_len(m, d)], b.clone(), vec![0.0; m]);
             let mut hessian = vec![0.0; hessian_len(m, d)];
@@ -174,8 +181,12 @@ mod tests {
             normal.solve(&factor, &mut z, &mut work);
             let mut back: Vec<f64> = (0..d).map(|j| (ridge[j] + 0.3) * z[j]).collect();
             for r in 0..m {
-                axpy(c[r] * dot(normal.row(r), &z), normal.row(r), &mut back);
+                normal.row(r).add_to(c[r] * normal.row(r).dot(&z), &mut back);
             }
+            let (mut diagonal, mut wanted) = (vec![0.0; d], ridge.clone());
+            normal.add_diagonal_to(&hessian, &mut diagonal);
+            (0..m).for_each(|r| normal.row(r).for_each(|j, x| wanted[j] += c[r] * x * x));
+            assert!(diagonal.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-12), "m {m} d {d}");
             let mut product = vec![0.0; d];
             normal.product(&hessian, &z, &mut product);
             axpy(0.3, &z, &mut product);

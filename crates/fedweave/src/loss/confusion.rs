@@ -63,10 +63,11 @@ impl Family {
     pub fn confusion(self, data: &Dataset, w: &Matrix) -> Option<Confusion> {
         let link = self.link().filter(|link| link.is_classifier())?;
         let classes = if let Family::Multinomial { classes } = self { classes } else { 2 };
-        let (mut confusion, mut scores) = (Confusion::new(classes), Vec::new());
+        let (mut confusion, mut scores, mut x) = (Confusion::new(classes), Vec::new(), vec![0.0; data.dim()]);
         for node in 0..data.nodes() {
             for row in data.rows(node) {
-                self.scores(data.x(row), w.row(node), &mut scores);
+                data.row(row).write_to(&mut x);
+                self.scores(&x, w.row(node), &mut scores);
                 confusion.add(self.class_of(data.y()[row])?, link.class(&scores)?);
             }
         }

@@ -13,6 +13,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::Row;
 use crate::linalg::cholesky;
 use crate::matrix::{Matrix, axpy, dot, norm2};
 
@@ -51,7 +52,7 @@ impl Kinked {
     }
 
     /// Features, label, share and slopes of every row of a node, axes last.
-    fn rows(&self, node: usize) -> impl Iterator<Item = (&[f64], f64, f64, (f64, f64))> {
+    fn rows(&self, node: usize) -> impl Iterator<Item = (Row<'_>, f64, f64, (f64, f64))> {
         let own = self.rows.own_rows(node);
         self.rows.iter(node).enumerate().map(move |(r, (x, y, share))| (x, y, share, self.slopes(r < own)))
     }
@@ -74,7 +75,7 @@ impl Kinked {
         self.rows.ridge_gradient(z, rho);
         let mut conjugate = self.rows.ridge_value(z);
         for (r, (x, y, _)) in self.rows.iter(node).enumerate() {
-            axpy(g(r), x, rho);
+            x.add_to(g(r), rho);
             conjugate += g(r) * y;
         }
         let (value, along) = (self.value(node, w), dot(rho, w));
@@ -95,7 +96,8 @@ impl Kinked {
         let (dz, work) = work.split_at_mut(z.len());
         let (factor, work) = work.split_at_mut(self.factor_len(node));
         // The scale of residuals; a start on a kink has none of its own.
-        let residual = |(x, y, _): (&[f64], f64, f64)| (dot(x, z) - y).abs() + 1e-6 * (y.abs() + norm2(x) * norm2(z));
+        let residual =
+            |(x, y, _): (Row, f64, f64)| (x.dot(z) - y).abs() + 1e-6 * (y.abs() + x.square().sqrt() * norm2(z));
         let size = self.rows.iter(node).map(residual).fold(1e-300, f64::max);
         for _ in 0..INTERIOR_STEPS_MAX {
             let mu = state.complementarity();
@@ -149,7 +151,7 @@ impl Interior<'_> {
     }
 
     fn start(&mut self) {
-        let size = self.loss.rows.iter(self.node).map(|(x, y, _)| y.abs() + norm2(x)).fold(1.0, f64::max);
+        let size = self.loss.rows.iter(self.node).map(|(x, y, _)| y.abs() + x.square().sqrt()).fold(1.0, f64::max);
         for r in 0..self.g.len() {
             let (low, high) = self.bounds(r);
             self.g[r] = 0.5 * (low + high);
@@ -181,8 +183,8 @@ impl Interior<'_> {
             let (below, above) = (self.g[r] - low, high - self.g[r]);
             let target = self.target(r, share, mu);
             self.c[r] = 1.0 / (self.p[r] / below + self.q[r] / above);
-            self.rhs[r] = dot(x, z) - y + target / below - target / above;
-            axpy(-self.c[r] * self.rhs[r], x, dz);
+            self.rhs[r] = x.dot(z) - y + target / below - target / above;
+            x.add_to(-self.c[r] * self.rhs[r], dz);
         }
         let normal = self.loss.rows.normal(self.node, self.shift);
         normal.factor_rows(self.c, factor);
@@ -207,17 +209,17 @@ impl Interior<'_> {
             *out = self.b[j] - (self.loss.rows.twice_ridge[j] + self.shift) * z[j];
         }
         for ((x, ..), g) in self.loss.rows.iter(self.node).zip(self.g.iter()) {
-            axpy(-g, x, out);
+            x.add_to(-g, out);
         }
     }
 
-    fn direction(&self, r: usize, x: &[f64], share: f64, mu: f64, dz: &[f64]) -> (f64, f64, f64) {
+    fn direction(&self, r: usize, x: Row, share: f64, mu: f64, dz: &[f64]) -> (f64, f64, f64) {
         let (low, high) = self.bounds(r);
         if high <= low {
             return (0.0, 0.0, 0.0);
         }
         let target = self.target(r, share, mu);
-        let dg = self.c[r] * (self.rhs[r] + dot(x, dz));
+        let dg = self.c[r] * (self.rhs[r] + x.dot(dz));
         let (below, above) = (self.g[r] - low, high - self.g[r]);
         (dg, (target - self.p[r] * dg) / below - self.p[r], (target + self.q[r] * dg) / above - self.q[r])
     }
@@ -263,16 +265,15 @@ impl Interior<'_> {
         if kinks == 0 || kinks > z.len().min(self.g.len()) {
             return;
         }
-        let data = &self.loss.rows.data;
+        let (data, ridge) = (&self.loss.rows.data, &self.loss.rows.twice_ridge);
         let start = data.rows(self.node).start;
         for _ in 0..2 {
             for (rows, r) in (0..self.g.len()).filter(|&r| self.on_kink(r)).enumerate() {
-                let x = data.x(start + r);
+                let x = data.row(start + r);
                 for (k, s) in (0..=r).filter(|&s| self.on_kink(s)).enumerate() {
-                    let pairs = x.iter().zip(data.x(start + s)).zip(&self.loss.rows.twice_ridge);
-                    matrix[cholesky::packed_len(rows) + k] = pairs.map(|((a, b), q)| a * b / (q + self.shift)).sum();
+                    matrix[cholesky::packed_len(rows) + k] = x.inner(data.row(start + s), |j| ridge[j] + self.shift);
                 }
-                change[rows] = dot(x, z) - data.y()[start + r];
+                change[rows] = x.dot(z) - data.y()[start + r];
             }
             cholesky::factor(&mut matrix[..cholesky::packed_len(kinks)], kinks);
             cholesky::solve(matrix, &mut change[..kinks]);
@@ -286,17 +287,15 @@ impl Interior<'_> {
             }
             axpy(1.0, self.rhs, self.g);
             for r in (0..self.g.len()).filter(|&r| self.rhs[r] != 0.0) {
-                let x = data.x(start + r);
-                let pairs = z.iter_mut().zip(x).zip(&self.loss.rows.twice_ridge);
-                pairs.for_each(|((z, x), q)| *z -= self.rhs[r] * x / (q + self.shift));
+                data.row(start + r).for_each(|j, x| z[j] -= self.rhs[r] * x / (ridge[j] + self.shift));
             }
         }
     }
 }
 
 impl Kinked {
-    fn add_gradient(&self, (x, y, share): (&[f64], f64, f64), (low, high): (f64, f64), w: &[f64], out: &mut [f64]) {
-        axpy(share * if dot(x, w) > y { high } else { low }, x, out);
+    fn add_gradient(&self, (x, y, share): (Row, f64, f64), (low, high): (f64, f64), w: &[f64], out: &mut [f64]) {
+        x.add_to(share * if x.dot(w) > y { high } else { low }, out);
     }
 }
 
@@ -335,7 +334,7 @@ impl Loss for Kinked {
             return 0.0;
         }
         let pointwise = |s: f64, y: f64, (low, high): (f64, f64)| (low * (s - y)).max(high * (s - y));
-        let fit: f64 = self.rows(node).map(|(x, y, a, slopes)| a * pointwise(dot(x, w), y, slopes)).sum();
+        let fit: f64 = self.rows(node).map(|(x, y, a, slopes)| a * pointwise(x.dot(w), y, slopes)).sum();
         fit + self.rows.ridge_value(w)
     }
 
@@ -490,7 +489,7 @@ impl Softening for Kinked {
         beta.resize(data.len(), 0.0);
         for node in 0..data.nodes() {
             for row in data.rows(node) {
-                let slope = beta[row] + sigma * (dot(data.x(row), w.row(node)) - data.y()[row]);
+                let slope = beta[row] + sigma * (data.row(row).dot(w.row(node)) - data.y()[row]);
                 beta[row] = slope.clamp(self.low, self.high);
             }
         }
@@ -516,7 +515,7 @@ impl SecondOrder for Kinked {
 
     /// Rows on their kink count as very curved, the others as flat.
     fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.rows.hessian(node, |x, y| kink_curvature(dot(x, w) - y, y), out, work);
+        self.rows.hessian(node, |x, y| kink_curvature(x.dot(w) - y, y), out, work);
     }
 
     fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
@@ -525,6 +524,10 @@ impl SecondOrder for Kinked {
 
     fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
         self.rows.add_hessian(node, hessian, sum);
+    }
+
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.rows.add_hessian_diagonal(node, hessian, sum);
     }
 
     fn factor_len(&self, node: usize) -> usize {

@@ -8,14 +8,13 @@
 //! `L_i*(v) <= S_i*(v - X'g) + g'y`: a dual point in sample space, which a certificate asks for.
 
 use super::FenchelGap;
-use crate::linalg::cholesky::packed_len;
-use crate::matrix::{axpy, dot};
+use crate::features::Row;
 
 /// One kink.
 #[derive(Debug, Clone, Copy)]
 pub struct Kink<'a> {
     /// `x`.
-    pub x: &'a [f64],
+    pub x: Row<'a>,
     /// Where the kink is.
     pub y: f64,
     /// The slope below, shares included.
@@ -27,20 +26,17 @@ pub struct Kink<'a> {
 impl Kink<'_> {
     /// `x'v`.
     pub fn along(&self, v: &[f64]) -> f64 {
-        dot(self.x, v)
+        self.x.dot(v)
     }
 
     /// `out <- out + c x`.
     pub fn add_to(&self, c: f64, out: &mut [f64]) {
-        axpy(c, self.x, out);
+        self.x.add_to(c, out);
     }
 
     /// `sum <- sum + c x x'`, lower triangles row after row.
     pub fn add_outer(&self, c: f64, sum: &mut [f64]) {
-        for (i, value) in self.x.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-            let start = packed_len(i);
-            axpy(c * value, &self.x[..=i], &mut sum[start..=start + i]);
-        }
+        self.x.add_outer(c, sum);
     }
 }
 

@@ -9,6 +9,7 @@ mod scale;
 
 use std::sync::OnceLock;
 
+use crate::features::Row;
 use crate::linalg::cholesky::{packed_len, symmetric_product};
 use crate::matrix::{axpy, dot, norm2};
 
@@ -18,8 +19,8 @@ use super::{Curvature, FenchelGap, Kink, Kinks, Loss, PROXIMAL_ROUNDS, SecondOrd
 pub struct Lasso {
     loss: Box<dyn Loss>,
     strength: Vec<f64>,
-    /// The identity, whose rows the kinks are made of.
-    axes: OnceLock<Vec<f64>>,
+    /// The columns of the axes that the kinks are made of.
+    axes: OnceLock<Vec<u32>>,
 }
 
 const STEPS_MAX: usize = 60;
@@ -259,9 +260,9 @@ impl Kinks for Lasso {
         if !self.has_rows(node) {
             return;
         }
-        let d = self.dim();
-        let axes = self.axes.get_or_init(|| (0..d * d).map(|k| f64::from(u8::from(k % (d + 1) == 0))).collect());
-        let kink = |(j, l): (usize, &f64)| Kink { x: &axes[j * d..(j + 1) * d], y: 0.0, low: -l, high: *l };
+        let axes = self.axes.get_or_init(|| (0..self.dim() as u32).collect());
+        let axis = |j: usize| Row::Sparse { index: &axes[j..=j], values: &[1.0] };
+        let kink = |(j, l): (usize, &f64)| Kink { x: axis(j), y: 0.0, low: -l, high: *l };
         out.extend(self.strength.iter().enumerate().filter(|(_, l)| **l > 0.0).map(kink));
     }
 

@@ -144,6 +144,10 @@ impl SecondOrder for Mixed {
         self.second_of(node).add_hessian(node, hessian, sum);
     }
 
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.second_of(node).add_hessian_diagonal(node, hessian, sum);
+    }
+
     fn factor_len(&self, node: usize) -> usize {
         self.second_of(node).factor_len(node)
     }

@@ -1,12 +1,14 @@
 //! Multinomial logistic loss: `log sum_k exp(s_k) - s_y` with a score `s_k = x'w_k` per class. The parameters of a node are
 //! the blocks `w_0, w_1, ...`, one per class, one after another; labels are class numbers `0, 1, ...`.
 
+mod kernel;
 mod majorised;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::Row;
 use crate::linalg::cholesky;
-use crate::matrix::{axpy, dot};
+use crate::matrix::axpy;
 
 use super::newton::{self, Shift};
 use super::{Curvature, Loss, LossOptions, LossRows, Prepared, SecondOrder};
@@ -45,8 +47,8 @@ impl Multinomial {
     }
 
     /// `probability <-` those of the classes; returns the loss of the row.
-    fn predict(&self, x: &[f64], y: f64, w: &[f64], probability: &mut [f64]) -> f64 {
-        probability.iter_mut().enumerate().for_each(|(k, p)| *p = dot(x, self.block(w, k)));
+    fn predict(&self, x: Row, y: f64, w: &[f64], probability: &mut [f64]) -> f64 {
+        probability.iter_mut().enumerate().for_each(|(k, p)| *p = x.dot(self.block(w, k)));
         let score = probability[y as usize];
         let top = probability.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut sum = 0.0;
@@ -68,7 +70,7 @@ impl Multinomial {
     }
 
     /// `out <-` the gradient that these rows suggest; returns their loss.
-    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) -> f64 {
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (Row<'r>, f64, f64)>, w: &[f64], out: &mut [f64]) -> f64 {
         let p = self.features();
         for k in 0..self.classes {
             self.rows.ridge_gradient(self.block(w, k), &mut out[k * p..(k + 1) * p]);
@@ -79,15 +81,37 @@ impl Multinomial {
                 fit += a * self.predict(x, y, w, probability);
                 probability[y as usize] -= 1.0;
                 for (slope, out) in probability.iter().zip(out.chunks_exact_mut(p)) {
-                    axpy(a * slope, x, out);
+                    x.add_to(a * slope, out);
                 }
             }
         });
         fit
     }
 
+    /// `sum <- sum + a (diag(p) - p p') (x) x x'`, the lower triangle row after row, for probabilities `p` of a row `x`.
+    fn add_row(&self, x: Row, a: f64, probability: &[f64], sum: &mut [f64]) {
+        let p = self.features();
+        x.for_each(|j, value| {
+            for k in 0..self.classes {
+                let (i, start) = (k * p + j, cholesky::packed_len(k * p + j));
+                for l in 0..=k {
+                    let same = f64::from(u8::from(k == l));
+                    let curvature = a * probability[k] * (same - probability[l]) * value;
+                    let end = (p * (l + 1)).min(i + 1);
+                    x.first(end - p * l).add_to(curvature, &mut sum[start + p * l..start + end]);
+                }
+            }
+        });
+    }
+
+    fn add_ridge(&self, sum: &mut [f64]) {
+        for i in 0..self.dim() {
+            sum[cholesky::packed_len(i) + i] += self.rows.twice_ridge[i % self.features()];
+        }
+    }
+
     fn damping(&self, node: usize) -> f64 {
-        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * dot(x, x)).sum::<f64>()
+        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * x.square()).sum::<f64>()
     }
 
     fn ridge_value(&self, w: &[f64]) -> f64 {
@@ -113,7 +137,8 @@ impl Loss for Multinomial {
     }
 
     fn work_len(&self) -> usize {
-        6 * self.dim() + self.classes + 2 * cholesky::packed_len(self.dim())
+        let longest = (0..self.nodes()).map(|i| self.hessian_len(i) + self.factor_len(i)).max().unwrap_or(0);
+        6 * self.dim() + 2 * self.classes * (1 + self.rows.rows_max()) + longest
     }
 
     fn cost(&self) -> usize {
@@ -195,7 +220,7 @@ impl Loss for Multinomial {
             let shift = 1.0 / tau[place];
             self.gradient(node, old, gradient);
             gradient.iter_mut().zip(old).zip(row.iter()).for_each(|((g, o), v)| *g += shift * (o - v));
-            self.solve_majorised(shift, factor, gradient, &mut work[..self.features()]);
+            self.solve_majorised(node, shift, factor, gradient, work);
             row.iter_mut().zip(old).zip(gradient.iter()).for_each(|((w, o), g)| *w = o - g);
         }
     }
@@ -214,49 +239,68 @@ impl Loss for Multinomial {
 
 impl SecondOrder for Multinomial {
     fn hessian_len(&self, node: usize) -> usize {
-        self.factor_len(node)
+        match self.is_wide(node) {
+            true => self.probabilities_len(node),
+            false => self.factor_len(node),
+        }
     }
 
     fn hessian(&self, node: usize, w: &[f64], out: &mut [f64], work: &mut [f64]) {
         if !self.has_rows(node) {
             return;
         }
-        let p = self.features();
+        if self.is_wide(node) {
+            return self.all_probabilities(node, w, out);
+        }
         out.fill(0.0);
         for (x, y, a) in self.rows.iter(node) {
             let probability = &mut work[..self.classes];
             self.predict(x, y, w, probability);
-            for i in 0..self.dim() {
-                let (k, start) = (i / p, cholesky::packed_len(i));
-                for l in 0..=k {
-                    let same = f64::from(u8::from(k == l));
-                    let curvature = a * probability[k] * (same - probability[l]) * x[i % p];
-                    let end = (p * (l + 1)).min(i + 1);
-                    axpy(curvature, &x[..end - p * l], &mut out[start + p * l..start + end]);
-                }
-            }
+            self.add_row(x, a, probability, out);
         }
-        for i in 0..self.dim() {
-            out[cholesky::packed_len(i) + i] += 2.0 * self.rows.ridge[i % p];
-        }
+        self.add_ridge(out);
     }
 
     fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
         match self.has_rows(node) {
+            true if self.is_wide(node) => self.product_by_rows(node, hessian, v, out),
             true => cholesky::symmetric_product(hessian, v, out),
             false => out.fill(0.0),
         }
     }
 
-    fn add_hessian(&self, _node: usize, hessian: &[f64], sum: &mut [f64]) {
-        axpy(1.0, hessian, sum);
+    fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        if !self.is_wide(node) {
+            return axpy(1.0, hessian, sum);
+        }
+        for ((x, _, a), probability) in self.rows.iter(node).zip(hessian.chunks_exact(self.classes)) {
+            self.add_row(x, a, probability, sum);
+        }
+        self.add_ridge(sum);
+    }
+
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        match self.is_wide(node) {
+            true => self.add_diagonal_by_rows(node, hessian, sum),
+            false if self.has_rows(node) => {
+                sum.iter_mut().enumerate().for_each(|(i, s)| *s += hessian[cholesky::packed_len(i) + i]);
+            }
+            false => {}
+        }
     }
 
     fn factor_len(&self, node: usize) -> usize {
-        if self.has_rows(node) { cholesky::packed_len(self.dim()) } else { 0 }
+        match self.has_rows(node) {
+            true if self.is_wide(node) => self.kernel_len(node) + self.probabilities_len(node),
+            true => cholesky::packed_len(self.dim()),
+            false => 0,
+        }
     }
 
     fn factor(&self, node: usize, hessian: &[f64], shift: f64, out: &mut [f64], _work: &mut [f64]) {
+        if self.is_wide(node) {
+            return self.factor_kernel(node, hessian, shift, out);
+        }
         if self.has_rows(node) {
             out.copy_from_slice(hessian);
             (0..self.dim()).for_each(|i| out[cholesky::packed_len(i) + i] += shift);
@@ -264,7 +308,10 @@ impl SecondOrder for Multinomial {
         }
     }
 
-    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], _work: &mut [f64]) {
+    fn factor_solve(&self, node: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]) {
+        if self.is_wide(node) {
+            return self.solve_kernel(node, shift, factor, b, work);
+        }
         if self.has_rows(node) {
             cholesky::solve(factor, b);
         } else {

@@ -2,6 +2,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::features::Row;
 use crate::linalg::cholesky::packed_len;
 use crate::matrix::axpy;
 
@@ -17,7 +18,8 @@ pub struct Point {
 impl Point {
     /// Builds the loss.
     pub fn new(data: Dataset, options: &LossOptions) -> Result<Self> {
-        Ok(Point { rows: LossRows::new(data, options)? })
+        // A model is as long as a row: nothing is saved by keeping less.
+        Ok(Point { rows: LossRows::new(data.with_whole_rows(), options)? })
     }
 
     /// `sum_r a_r` of a node.
@@ -25,11 +27,11 @@ impl Point {
         self.rows.iter(node).map(|(_, _, a)| a).sum()
     }
 
-    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (Row<'r>, f64, f64)>, w: &[f64], out: &mut [f64]) {
         self.rows.ridge_gradient(w, out);
         for (x, _, a) in rows {
             axpy(2.0 * a, w, out);
-            axpy(-2.0 * a, x, out);
+            x.add_to(-2.0 * a, out);
         }
     }
 
@@ -41,7 +43,7 @@ impl Point {
     /// `z_j <- (b_j + 2 sum_r a_r x_rj) / (2 (mass + ridge_j) + shift)`.
     fn minimise_shifted(&self, node: usize, shift: f64, b: impl Fn(usize) -> f64, z: &mut [f64]) {
         for (j, z) in z.iter_mut().enumerate() {
-            let pull: f64 = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x[j]).sum();
+            let pull: f64 = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x.at(j)).sum();
             *z = (b(j) + pull) / (2.0 * self.half_curvature(node, j) + shift);
         }
     }
@@ -78,7 +80,7 @@ impl Loss for Point {
         if !self.has_rows(node) {
             return 0.0;
         }
-        let distance2 = |x: &[f64]| x.iter().zip(w).map(|(x, w)| (w - x) * (w - x)).sum::<f64>();
+        let distance2 = |x: Row| x.stored().iter().zip(w).map(|(x, w)| (w - x) * (w - x)).sum::<f64>();
         self.rows.iter(node).map(|(x, _, a)| a * distance2(x)).sum::<f64>() + self.rows.ridge_value(w)
     }
 
@@ -113,7 +115,7 @@ impl Loss for Point {
                 for j in 0..d {
                     let (node, shift) = (nodes[p] as usize, 1.0 / tau[p]);
                     let stiffness = 2.0 * self.half_curvature(node, j) + shift;
-                    pull[j] = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x[j]).sum::<f64>() / stiffness;
+                    pull[j] = self.rows.iter(node).map(|(x, _, a)| 2.0 * a * x.at(j)).sum::<f64>() / stiffness;
                     scale[j] = shift / stiffness;
                 }
             }
@@ -175,6 +177,10 @@ impl SecondOrder for Point {
 
     fn add_hessian(&self, _node: usize, hessian: &[f64], sum: &mut [f64]) {
         hessian.iter().enumerate().for_each(|(j, h)| sum[packed_len(j) + j] += h);
+    }
+
+    fn add_hessian_diagonal(&self, _node: usize, hessian: &[f64], sum: &mut [f64]) {
+        axpy(1.0, hessian, sum);
     }
 
     fn factor_len(&self, _node: usize) -> usize {

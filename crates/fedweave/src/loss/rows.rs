@@ -2,8 +2,8 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::Row;
 use crate::linalg::normal::{self, Normal};
-use crate::matrix::Matrix;
 use crate::problem::STRENGTH_MAX;
 
 use super::{LossOptions, NodeWeight};
@@ -52,19 +52,20 @@ impl LossRows {
     pub fn with_axes(self, strength: &[f64]) -> Result<Self> {
         let (data, d) = (&self.data, self.data.dim());
         let axes: Vec<usize> = (0..d).filter(|&j| strength[j] > 0.0).collect();
-        let (mut offsets, mut x, mut y, mut share) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        let (mut offsets, mut x, mut y, mut share) =
+            (vec![0], data.all_features().none_like(d), Vec::new(), Vec::new());
         for node in 0..data.nodes() {
-            x.extend_from_slice(data.features(node));
+            data.rows(node).for_each(|r| x.push(data.row(r)));
             y.extend_from_slice(data.labels(node));
             share.extend_from_slice(&self.share[data.rows(node)]);
             for &j in axes.iter().filter(|_| self.has_rows(node)) {
-                x.extend((0..d).map(|k| f64::from(u8::from(k == j))));
+                x.push(Row::Sparse { index: &[j as u32], values: &[1.0] });
                 y.push(0.0);
                 share.push(strength[j]);
             }
             offsets.push(y.len());
         }
-        let data = Dataset::new(offsets, Matrix::from_rows(d, x), y, share.clone())?;
+        let data = Dataset::new(offsets, x, y, share.clone())?;
         let rows_max = (0..data.nodes()).map(|i| data.rows(i).len()).max().unwrap_or(0);
         Ok(LossRows { data, share, rows_max, axes: axes.len(), ..self })
     }
@@ -91,21 +92,28 @@ impl LossRows {
     }
 
     /// `(features, label, share)` of every row of `node`.
-    pub fn iter(&self, node: usize) -> impl Iterator<Item = (&[f64], f64, f64)> {
-        self.data.rows(node).map(|r| (self.data.x(r), self.data.y()[r], self.share[r]))
+    pub fn iter(&self, node: usize) -> impl Iterator<Item = (Row<'_>, f64, f64)> {
+        self.data.rows(node).map(|r| (self.data.row(r), self.data.y()[r], self.share[r]))
     }
 
     /// Like [`iter`](LossRows::iter), for some rows of the node, with shares scaled up from these rows to all.
-    pub fn batch(&self, node: usize, batch: &[u32]) -> impl Iterator<Item = (&[f64], f64, f64)> {
+    pub fn batch(&self, node: usize, batch: &[u32]) -> impl Iterator<Item = (Row<'_>, f64, f64)> {
         let rows = self.data.rows(node);
         let scale = self.own_rows(node) as f64 / batch.len() as f64;
         let row = move |&r: &u32| rows.start + r as usize;
-        batch.iter().map(row).map(move |r| (self.data.x(r), self.data.y()[r], scale * self.share[r]))
+        batch.iter().map(row).map(move |r| (self.data.row(r), self.data.y()[r], scale * self.share[r]))
+    }
+
+    /// `sum <- sum +` the diagonal of `L_i''`.
+    pub fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        if self.has_rows(node) {
+            self.normal(node, 0.0).add_diagonal_to(hessian, sum);
+        }
     }
 
     /// The normal equations of `node`, with a shift.
     pub fn normal(&self, node: usize, shift: f64) -> Normal<'_> {
-        Normal { x: self.data.features(node), ridge: &self.twice_ridge, shift }
+        Normal { x: self.data.block(node), ridge: &self.twice_ridge, shift }
     }
 
     /// Length of a node's Hessian.
@@ -134,7 +142,7 @@ impl LossRows {
     }
 
     /// `sum_r a_r c_r x_r x_r' + 2 ridge`, with `c` a function of a row.
-    pub fn hessian(&self, node: usize, c: impl Fn(&[f64], f64) -> f64, out: &mut [f64], work: &mut [f64]) {
+    pub fn hessian(&self, node: usize, c: impl Fn(Row, f64) -> f64, out: &mut [f64], work: &mut [f64]) {
         if self.has_rows(node) {
             let curvature = &mut work[..self.data.rows(node).len()];
             curvature.iter_mut().zip(self.iter(node)).for_each(|(to, (x, y, share))| *to = share * c(x, y));
@@ -194,10 +202,13 @@ impl LossRows {
     pub fn gram_extremes(&self, node: usize) -> (f64, f64) {
         let (m, d) = (self.data.rows(node).len(), self.data.dim());
         let start = self.data.rows(node).start;
-        let entry = |r: usize, j: usize| self.share[start + r].sqrt() * self.data.x(start + r)[j];
         // One thread: the result must not depend on their number.
         faer::set_global_parallelism(faer::Par::Seq);
-        let scaled = faer::Mat::from_fn(m, d, entry);
+        let mut scaled = faer::Mat::<f64>::zeros(m, d);
+        for r in 0..m {
+            let root = self.share[start + r].sqrt();
+            self.data.row(start + r).for_each(|j, x| scaled[(r, j)] = root * x);
+        }
         let gram = if m < d { &scaled * scaled.transpose() } else { scaled.transpose() * &scaled };
         let Ok(values) = gram.self_adjoint_eigenvalues(faer::Side::Lower) else { return (0.0, f64::INFINITY) };
         let (low, high) = values.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
@@ -226,7 +237,7 @@ fn shares(data: &Dataset, node_weight: NodeWeight) -> Vec<f64> {
 fn check_scale(data: &Dataset) -> Result<()> {
     let mut size = vec![0.0f64; data.dim()];
     for row in 0..data.len() {
-        size.iter_mut().zip(data.x(row)).for_each(|(s, v)| *s = s.max(v.abs()));
+        data.row(row).for_each(|j, v| size[j] = size[j].max(v.abs()));
     }
     size.push(data.y().iter().fold(0.0, |s, v| s.max(v.abs())));
     match size.iter().position(|s| *s > SCALE_MAX || (*s > 0.0 && *s < 1.0 / SCALE_MAX)) {

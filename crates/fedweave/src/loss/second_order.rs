@@ -1,5 +1,7 @@
 //! Hessians of losses, in whatever form suits them.
 
+use crate::linalg::cholesky::packed_len;
+
 /// The second derivatives of the losses of all nodes.
 pub trait SecondOrder: Send + Sync {
     /// True if all Hessians are constant.
@@ -18,6 +20,12 @@ pub trait SecondOrder: Send + Sync {
     fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]);
     /// `sum <- sum + L_i''`, lower triangles row after row.
     fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]);
+    /// `sum <- sum +` the diagonal of `L_i''`.
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        let mut all = vec![0.0; packed_len(sum.len())];
+        self.add_hessian(node, hessian, &mut all);
+        sum.iter_mut().enumerate().for_each(|(j, s)| *s += all[packed_len(j) + j]);
+    }
     /// Length of the factor of `L_i'' + shift I`.
     fn factor_len(&self, node: usize) -> usize;
     /// Factors `L_i'' + shift I`, `shift > 0`.

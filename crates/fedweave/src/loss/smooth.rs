@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::features::{Block, Row};
 use crate::linalg::cholesky;
 use crate::matrix::{axpy, dot, norm2};
 use crate::parallel::{arena, for_pieces};
@@ -105,17 +106,17 @@ impl<P: Pointwise> Smooth<P> {
         Smooth { rows, family, hessians: OnceLock::new() }
     }
 
-    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (&'r [f64], f64, f64)>, w: &[f64], out: &mut [f64]) {
+    fn gradient_on<'r>(&self, rows: impl Iterator<Item = (Row<'r>, f64, f64)>, w: &[f64], out: &mut [f64]) {
         self.rows.ridge_gradient(w, out);
         for (x, y, share) in rows {
-            axpy(share * self.family.slope(dot(x, w), y), x, out);
+            x.add_to(share * self.family.slope(x.dot(w), y), out);
         }
     }
 
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
     fn damping(&self, node: usize, z: &[f64]) -> f64 {
-        let curvature = |x: &[f64], y: f64| self.family.curvature(dot(x, z), y) + 1e-3;
-        newton::DAMPING * self.rows.iter(node).map(|(x, y, a)| a * curvature(x, y) * dot(x, x)).sum::<f64>()
+        let curvature = |x: Row, y: f64| self.family.curvature(x.dot(z), y) + 1e-3;
+        newton::DAMPING * self.rows.iter(node).map(|(x, y, a)| a * curvature(x, y) * x.square()).sum::<f64>()
     }
 }
 
@@ -160,12 +161,16 @@ impl<P: Pointwise> Loss for Smooth<P> {
             return 0.0;
         }
         let (family, rows, range) = (&self.family, &self.rows, self.rows.data.rows(node));
-        let (x, y, share) = (rows.data.features(node), &rows.data.y()[range.clone()], &rows.share[range]);
-        by_dim!(w.len(), fit(family, x, y, share, w)) + self.rows.ridge_value(w)
+        let (y, share) = (&rows.data.y()[range.clone()], &rows.share[range]);
+        let fit = match rows.data.block(node) {
+            Block::Dense { x, .. } => by_dim!(w.len(), fit(family, x, y, share, w)),
+            Block::Sparse { .. } => rows.iter(node).map(|(x, y, a)| a * family.value(x.dot(w), y)).sum(),
+        };
+        fit + self.rows.ridge_value(w)
     }
 
     fn error(&self, node: usize, w: &[f64]) -> f64 {
-        let rows = self.rows.iter(node).map(|(x, y, share)| share * self.family.error(dot(x, w), y));
+        let rows = self.rows.iter(node).map(|(x, y, share)| share * self.family.error(x.dot(w), y));
         rows.sum::<f64>() + self.rows.ridge_value(w)
     }
 
@@ -196,9 +201,9 @@ impl<P: Pointwise> Loss for Smooth<P> {
         self.rows.ridge_gradient(w, out);
         let mut value = self.rows.ridge_value(w);
         for (x, y, share) in self.rows.iter(node) {
-            let s = dot(x, w);
+            let s = x.dot(w);
             value += share * self.family.value(s, y);
-            axpy(share * self.family.slope(s, y), x, out);
+            x.add_to(share * self.family.slope(s, y), out);
         }
         value
     }
@@ -294,7 +299,7 @@ impl<P: Pointwise> Loss for Smooth<P> {
         if P::QUADRATIC {
             // A quadratic: no cancellation between nearly equal values.
             let half = 0.5 * self.family.curvature_bounds().1;
-            let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (dot(x, w) - dot(x, z)).powi(2)).sum();
+            let fit: f64 = self.rows.iter(node).map(|(x, _, a)| a * half * (x.dot(w) - x.dot(z)).powi(2)).sum();
             return fit
                 + self.rows.ridge.iter().zip(w.iter().zip(z)).map(|(q, (w, z))| q * (w - z).powi(2)).sum::<f64>();
         }
@@ -320,7 +325,7 @@ impl<P: Pointwise> SecondOrder for Smooth<P> {
         if let Some(gram) = self.gram(node) {
             return out.copy_from_slice(gram.hessian);
         }
-        self.rows.hessian(node, |x, y| self.family.curvature(dot(x, w), y), out, work);
+        self.rows.hessian(node, |x, y| self.family.curvature(x.dot(w), y), out, work);
     }
 
     fn hessian_product(&self, node: usize, hessian: &[f64], v: &[f64], out: &mut [f64]) {
@@ -329,6 +334,10 @@ impl<P: Pointwise> SecondOrder for Smooth<P> {
 
     fn add_hessian(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
         self.rows.add_hessian(node, hessian, sum);
+    }
+
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.rows.add_hessian_diagonal(node, hessian, sum);
     }
 
     fn factor_len(&self, node: usize) -> usize {
@@ -410,7 +419,7 @@ impl<P: Pointwise> Smooth<P> {
                 (0..d).for_each(|j| factor[cholesky::packed_len(j) + j] += 1e-14 * trace);
                 cholesky::factor(factor, d);
                 for (x, y, share) in self.rows.iter(node) {
-                    axpy(share * self.family.slope(0.0, y), x, gradient);
+                    x.add_to(share * self.family.slope(0.0, y), gradient);
                 }
             }
         });

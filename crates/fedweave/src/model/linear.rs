@@ -10,6 +10,7 @@ use super::Task;
 use super::fitted::State;
 use super::options::{ModelOptions, not_negative, switch};
 use super::sample::Sample;
+use crate::features::Block;
 use crate::linalg::normal::{Normal, factor_len};
 use crate::matrix::{Rows, axpy, dot};
 
@@ -110,7 +111,7 @@ impl<'a> Centred<'a> {
     /// `(X' C X + alpha)^-1 X' C y`, through the smaller of the two Gram matrices.
     fn ridge(&self, alpha: f64) -> Vec<f64> {
         let (m, d) = (self.weight.len(), self.features);
-        let normal = Normal { x: &self.x, ridge: &vec![0.0; d], shift: alpha };
+        let normal = Normal { x: Block::Dense { cols: d, x: &self.x }, ridge: &vec![0.0; d], shift: alpha };
         let (mut factor, mut work) = (vec![0.0; factor_len(m, d)], vec![0.0; m]);
         normal.factor_rows(self.weight, &mut factor);
         let mut coefficients = vec![0.0; d * self.outputs];

@@ -13,6 +13,7 @@ mod routing;
 mod softened;
 mod system;
 mod terms;
+mod wide;
 
 use crate::graph::Graph;
 use crate::matrix::{Matrix, axpy, dot};

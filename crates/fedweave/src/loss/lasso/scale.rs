@@ -24,6 +24,10 @@ impl SecondOrder for Lasso {
         self.second().add_hessian(node, hessian, sum);
     }
 
+    fn add_hessian_diagonal(&self, node: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.second().add_hessian_diagonal(node, hessian, sum);
+    }
+
     fn factor_len(&self, node: usize) -> usize {
         self.second().factor_len(node)
     }

@@ -1,45 +1,39 @@
 //! Quadratics above the loss, whose proximal steps cost one gradient.
 
 use super::Multinomial;
-use crate::linalg::cholesky;
+use crate::linalg::normal;
 use crate::loss::{Loss, Prepared};
 use crate::matrix::axpy;
 use crate::parallel::{arena, for_pieces};
 
 impl Multinomial {
-    /// A factor of `X'AX / 2 + 2 ridge + 1 / tau` for every place.
+    /// A factor of `X'AX / 2 + 2 ridge + 1 / tau` for every place; through a kernel where rows are fewer than features.
     pub(super) fn majorisers(&self, nodes: &[u32], tau: &[f64]) -> Prepared {
-        let p = self.features();
         let coupled = |place: usize| tau[place] > 0.0 && self.has_rows(nodes[place] as usize);
-        let len = |place: usize| if coupled(place) { cholesky::packed_len(p) } else { 0 };
+        let rows = |place: usize| self.rows.data.rows(nodes[place] as usize);
+        let len =
+            |place: usize| if coupled(place) { normal::factor_len(rows(place).len(), self.features()) } else { 0 };
         let (offsets, mut factors) = arena(nodes.len(), len);
         for_pieces(&offsets, &mut factors, |place, piece| {
             if piece.is_empty() {
                 return;
             }
-            for (x, _, a) in self.rows.iter(nodes[place] as usize) {
-                for (i, value) in x.iter().enumerate() {
-                    let start = cholesky::packed_len(i);
-                    axpy(0.5 * a * value, &x[..=i], &mut piece[start..=start + i]);
-                }
-            }
-            for (j, q) in self.rows.twice_ridge.iter().enumerate() {
-                piece[cholesky::packed_len(j) + j] += q + 1.0 / tau[place];
-            }
-            cholesky::factor(piece, p);
+            let curvature: Vec<f64> = self.rows.share[rows(place)].iter().map(|a| 0.5 * a).collect();
+            self.rows.normal(nodes[place] as usize, 1.0 / tau[place]).factor_rows(&curvature, piece);
         });
         Prepared { offsets, factors }
     }
 
     /// `g <- (M + shift)^-1 g` with `M` above all Hessians: `(I - 11'/K) (x) X'AX / 2 + 2 ridge` (Boehning 1992), which is the ridge
     /// on the mean of the classes, and has one factor on what they differ by from it.
-    pub(super) fn solve_majorised(&self, shift: f64, factor: &[f64], g: &mut [f64], mean: &mut [f64]) {
-        let p = self.features();
+    pub(super) fn solve_majorised(&self, node: usize, shift: f64, factor: &[f64], g: &mut [f64], work: &mut [f64]) {
+        let (p, normal) = (self.features(), self.rows.normal(node, shift));
+        let (mean, work) = work.split_at_mut(p);
         mean.fill(0.0);
         g.chunks_exact(p).for_each(|block| axpy(1.0 / self.classes as f64, block, mean));
         for block in g.chunks_exact_mut(p) {
             axpy(-1.0, mean, block);
-            cholesky::solve(factor, block);
+            normal.solve(factor, block, work);
             let rest = mean.iter().zip(&self.rows.twice_ridge).map(|(m, q)| m / (q + shift));
             block.iter_mut().zip(rest).for_each(|(b, m)| *b += m);
         }

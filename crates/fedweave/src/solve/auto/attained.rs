@@ -83,7 +83,7 @@ fn runaways(family: Family, pooled: Dataset, options: &LossOptions) -> Result<Ve
         (false, _) => pooled,
     };
     // In units of each column's largest entry the ridges mean the same for all data.
-    let largest = |j: usize| (0..pooled.len()).map(|r| pooled.x(r)[j].abs()).fold(f64::MIN_POSITIVE, f64::max);
+    let largest = |j: usize| (0..pooled.len()).map(|r| pooled.row(r).at(j).abs()).fold(f64::MIN_POSITIVE, f64::max);
     let unit: Vec<f64> = (0..pooled.dim()).map(largest).collect();
     let pooled = pooled.map_features(|j, x| x / unit[j]);
     let spec = LossSpec::Same(family);

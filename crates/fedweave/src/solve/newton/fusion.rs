@@ -6,7 +6,8 @@
 //! suggestion may split what this one merged.
 
 use super::Newton;
-use super::terms::{Fused, Members};
+use super::terms::{Fused, Members, Terms};
+use super::wide::{Wide, is_wide};
 use crate::graph::Graph;
 use crate::graph::partition::Partition;
 use crate::matrix::{Matrix, axpy};
@@ -69,11 +70,14 @@ fn minimise_parts(
 ) -> (Matrix, Partition) {
     let reduced = quotient(problem, partition);
     let members = Members::of(partition, problem.nodes());
-    let terms = Fused::new(problem.loss(), &members, &start);
+    let terms: Box<dyn Terms> = match is_wide(problem.loss(), &members) {
+        true => Box::new(Wide::new(problem.loss(), &members)),
+        false => Box::new(Fused::new(problem.loss(), &members, &start)),
+    };
     let sigma = SHARP * steepness(&reduced, &start);
     let u = Matrix::zeros(reduced.edges(), problem.dim());
     let mut newton =
-        Newton::new(&terms, problem.penalty(), &reduced, reduced.weights(), FUSION_FACTOR_WORTH, start, u, sigma, 0.0);
+        Newton::new(&*terms, problem.penalty(), &reduced, reduced.weights(), FUSION_FACTOR_WORTH, start, u, sigma, 0.0);
     let work_max = (effort.iterations * problem.nodes() as f64 / partition.len() as f64) as usize;
     // The flows that belong to the differences at the start, then those at what these lead to.
     for _ in 0..2 {

@@ -252,8 +252,8 @@ impl<'a> System<'a> {
         self.product.as_mut_slice().fill(0.0);
         self.mp.as_mut_slice().fill(0.0);
         self.r.as_mut_slice().iter_mut().zip(point.gradient.as_slice()).for_each(|(r, g)| *r = -g);
-        // With M = H + shift, p = M^-1 r + beta p' and so M p = r + beta M p': no product is needed for that.
-        let known = !self.stiff && reduction >= ROUGH;
+        // With M = H + shift exactly, p = M^-1 r + beta p' and so M p = r + beta M p': no product is needed for that.
+        let known = !self.stiff && a.terms.factors_are_exact() && reduction >= ROUGH;
         let (mut rz, rr) = self.advance(a, 0.0);
         let goal = reduction * reduction * rr;
         let mut beta = 0.0;

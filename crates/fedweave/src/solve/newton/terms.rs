@@ -20,6 +20,12 @@ pub trait Terms: Sync {
     fn hessian(&self, place: usize, w: &[f64], out: &mut [f64], work: &mut [f64]);
     fn hessian_product(&self, place: usize, hessian: &[f64], v: &[f64], out: &mut [f64]);
     fn add_hessian(&self, place: usize, hessian: &[f64], sum: &mut [f64]);
+    /// `sum <- sum +` the diagonal of the Hessian.
+    fn add_hessian_diagonal(&self, place: usize, hessian: &[f64], sum: &mut [f64]);
+    /// False if factors are those of something near the Hessian.
+    fn factors_are_exact(&self) -> bool {
+        true
+    }
     fn factor_len(&self, place: usize) -> usize;
     fn factor(&self, place: usize, hessian: &[f64], shift: f64, out: &mut [f64], work: &mut [f64]);
     fn factor_solve(&self, place: usize, shift: f64, factor: &[f64], b: &mut [f64], work: &mut [f64]);
@@ -31,14 +37,14 @@ const SAMPLE: usize = 256;
 /// The mean of the diagonals of the Hessians at `w(place)`, from a sample of the places; 1 if there is no curvature.
 pub fn mean_curvature<'w>(terms: &dyn Terms, places: usize, w: impl Fn(usize) -> &'w [f64]) -> f64 {
     let d = terms.dim();
-    let (mut sum, mut work) = (vec![0.0; packed_len(d)], vec![0.0; terms.work_len()]);
+    let (mut sum, mut work) = (vec![0.0; d], vec![0.0; terms.work_len()]);
     let sample = (0..places).step_by(places.div_ceil(SAMPLE).max(1));
     for place in sample.clone() {
         let mut hessian = vec![0.0; terms.hessian_len(place)];
         terms.hessian(place, w(place), &mut hessian, &mut work);
-        terms.add_hessian(place, &hessian, &mut sum);
+        terms.add_hessian_diagonal(place, &hessian, &mut sum);
     }
-    let trace: f64 = (0..d).map(|j| sum[packed_len(j) + j]).sum();
+    let trace: f64 = sum.iter().sum();
     let mean = trace / (sample.count() * d) as f64;
     if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
 }
@@ -95,6 +101,10 @@ impl Terms for Losses<'_> {
 
     fn add_hessian(&self, place: usize, hessian: &[f64], sum: &mut [f64]) {
         self.second.add_hessian(place, hessian, sum);
+    }
+
+    fn add_hessian_diagonal(&self, place: usize, hessian: &[f64], sum: &mut [f64]) {
+        self.second.add_hessian_diagonal(place, hessian, sum);
     }
 
     fn factor_len(&self, place: usize) -> usize {
@@ -273,6 +283,10 @@ impl Terms for Fused<'_> {
 
     fn add_hessian(&self, _place: usize, hessian: &[f64], sum: &mut [f64]) {
         axpy(1.0, hessian, sum);
+    }
+
+    fn add_hessian_diagonal(&self, _place: usize, hessian: &[f64], sum: &mut [f64]) {
+        sum.iter_mut().enumerate().for_each(|(j, s)| *s += hessian[packed_len(j) + j]);
     }
 
     fn factor_len(&self, _place: usize) -> usize {
