@@ -4,6 +4,7 @@
     python3 benches/graphs.py fdr [SEEDS]              share of wrong edges under --fdr 0.1, over 200 seeds
     python3 benches/graphs.py table NAME [FOLDER]      ten splits of a dataset, every discrepancy: fmi, lucas, sacramento, chem97, parkinsons
     python3 benches/graphs.py unseen [SHARE]           weather stations left out: 1 (one at a time) or a share
+    python3 benches/graphs.py joined                   nodes never seen that show a few rows, joined by these, by places or by the planted clusters
     python3 benches/graphs.py vertical                 2 to 10 parties beside the pooled optimum, with bytes
     python3 benches/graphs.py few-shot [FROM TO]       digits, two classes with 5 images each, beside one-vs-rest alone
     python3 benches/graphs.py size [NODES]             graph learn on 10^5 nodes: seconds and memory
@@ -184,6 +185,59 @@ def unseen(work, share):
         print(run(["compare", *what, "--standardize", "--penalty", "squared", *held, *by, "--leave-nodes", share]), flush=True)
 
 
+def error_by_node(said, rows, node, target):
+    """Mean over nodes of mean squared errors."""
+    squares = {}
+    for line, row in zip(csv.DictReader(said.splitlines()), rows):
+        squares.setdefault(row[node], []).append((float(line["prediction"]) - float(row[target])) ** 2)
+    return sum(sum(s) / len(s) for s in squares.values()) / len(squares)
+
+
+def joined(work):
+    """A tenth of the nodes is new: each shows a few rows, and is judged on its others."""
+    data, rules = ROOT / "data", {}
+    for seed in range(5):
+        folder, pairs = block_model(work, seed)
+        rules[f"planted {seed}"] = (read(folder / "nodes.csv"), "node", "y", [], None, pairs)
+    houses = ["--features", "log_living_area,age,age2,log_lot_size,rooms,beds,baths,halfbaths,garagesqft,years_since_1993"]
+    rules["lucas"] = (read(data / "lucas_housing.csv.gz"), "node", "log10_price", houses, "x,y", None)
+    rules["fmi"] = (read(data / "fmi_hourly_2024.csv.gz"), "station", "temp", ["--features", "t,t2,t3,sin_hour,cos_hour"], "lat,lon", None)
+    print("data       rows shown  by its rows  by places  by clusters  alone    one model")
+    for name, (rows, node, target, what, places, pairs) in rules.items():
+        names = sorted({row[node] for row in rows})
+        new = set(random.Random(0).sample(names, len(names) // 10))
+        old = [row for row in rows if row[node] not in new]
+        for shown in [3, 5, 10]:
+            seen, few, rest = {}, [], []
+            for row in random.Random(1).sample(rows, len(rows)):
+                if row[node] in new:
+                    seen[row[node]] = seen.get(row[node], 0) + 1
+                    (few if seen[row[node]] <= shown else rest).append(row)
+            for file, some in [("old", old), ("few", few), ("rest", rest)]:
+                write(work / f"{file}.csv", some)
+            fit = ["--node", node, "--target", target, *what, "--standardize", "--penalty", "squared", "--overwrite"]
+            join = ["--new-nodes", "--new-rows", work / "few.csv"]
+            told_by = {}
+            run(["fit", work / "old.csv", *fit, "--graph", "learn", "--validation", 0.2, "--out", work / "net"])
+            told_by["rows"] = run(["predict", work / "net", work / "rest.csv", *join])
+            if places:
+                run(["fit", work / "old.csv", *fit, "--knn", 4, "--by", places, "--validation", 0.2, "--out", work / "net"])
+                told_by["places"] = run(["predict", work / "net", work / "rest.csv", *join])
+            if pairs:
+                ends = [pair for pair in map(sorted, pairs) if (pair[0] in new) != (pair[1] in new)]
+                write(work / "joins.csv", [{"source": a, "target": b} for a, b in ends])
+                told_by["clusters"] = run(["predict", work / "net", work / "rest.csv", *join, "--new-edges", work / "joins.csv"])
+            run(["fit", work / "few.csv", *fit, "--lambda", 0, "--ridge", 0.1, "--out", work / "net"])
+            told_by["alone"] = run(["predict", work / "net", work / "rest.csv"])
+            write(work / "all.csv", [{**row, node: "all"} for row in old])
+            run(["fit", work / "all.csv", *fit, "--lambda", 0, "--ridge", 0.001, "--out", work / "net"])
+            write(work / "as-one.csv", [{**row, node: "all"} for row in rest])
+            told_by["one"] = run(["predict", work / "net", work / "as-one.csv"])
+            errors = {how: error_by_node(said, rest, node, target) for how, said in told_by.items()}
+            cells = [f"{errors[how]:.4g}" if how in errors else "-" for how in ["rows", "places", "clusters", "alone", "one"]]
+            print(f"{name:10s} {shown:10d}  {cells[0]:11s}  {cells[1]:9s}  {cells[2]:11s}  {cells[3]:7s}  {cells[4]}", flush=True)
+
+
 def vertical(work):
     """House prices, columns dealt out to parties."""
     rows = read(ROOT / "data" / "lucas_housing.csv.gz")
@@ -311,6 +365,7 @@ def main(words):
         "fdr": lambda work: fdr(work, number(200)),
         "table": lambda work: table(work, more[0], more[1] if len(more) > 1 else None),
         "unseen": lambda work: unseen(work, more[0] if more else "0.1"),
+        "joined": joined,
         "vertical": vertical,
         "few-shot": lambda work: few_shot(work, range(*map(int, more[:2])) if more else range(4, 14)),
         "check": check,

@@ -36,7 +36,8 @@ class Joining:
 
         Each is found from the models of its neighbours, which stay as they are, and from its own `rows`, `(X, y, nodes)` or `(X, y)` of
         a DataFrame with the node column, if there are some. Where the graph is `knn(...)`, new nodes are joined with the nearest known
-        ones: their positions are columns of X, or `positions`, as `by` of `knn`. Otherwise `edges` says to whom, in any form of a graph.
+        ones: their positions are columns of X, or `positions`, as `by` of `knn`. Otherwise `edges` says to whom, in any form of a graph;
+        without, a new node is joined with those whose models say its `rows` best, as many as nodes have neighbours on average.
         `labels_`, `edges_`, `objective_`, ... of the copy are those of the fit. The same as `fedweave predict --new-nodes`.
         """
         check_is_fitted(self, "_coef")

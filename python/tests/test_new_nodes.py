@@ -56,6 +56,19 @@ def test_edges_and_rows(name, few, files):
     assert joined.predict(x, nodes=known).tolist() == model.predict(x, nodes=known).tolist()
 
 
+def test_rows_say_who_is_alike(files):
+    flags, target, estimator, settings = CASES["squared"]
+    files.told("fit", flags)
+    said = files.run("predict", "run", "new.csv", "--new-nodes", "--new-rows", "few.csv").stdout.splitlines()[1:]
+    rows = files.rows
+    model = estimator(EDGES, **settings).fit(rows[FEATURES], rows[target], nodes=rows["node"])
+    x, ids = rows.head(6)[FEATURES], ["fresh"] * 6
+    joined = model.join(x, nodes=ids, rows=(rows.tail(4)[FEATURES], rows.tail(4)[target], ["fresh"] * 4))
+    assert [float(line.split(",")[1]) for line in said] == joined.predict(x, nodes=ids).tolist()
+    with pytest.raises(errors.GraphError, match="rows="):
+        model.join(x, nodes=ids)
+
+
 def places(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"node": np.repeat([f"n{i}" for i in range(7)], 6), "at": np.repeat(np.arange(7.0), 6), "x": rng.normal(size=42)})

@@ -1,5 +1,6 @@
 //! Nodes that were not there at the fit.
 
+use fedweave::Dataset;
 use fedweave::loss::Family;
 use fedweave_run::network_file::{Neighbours, NetworkFile};
 use numpy::{PyArray2, PyReadonlyArray2};
@@ -36,7 +37,13 @@ impl Newcomers<'_> {
         }
     }
 
-    fn neighbours(&self, py: Python<'_>, network: &NetworkFile) -> PyResult<Neighbours> {
+    fn neighbours(
+        &self,
+        py: Python<'_>,
+        network: &NetworkFile,
+        family: Family,
+        rows: &Dataset,
+    ) -> PyResult<Neighbours> {
         let mut near: Neighbours = vec![Vec::new(); self.names.len()];
         let known = self.w.as_array().nrows();
         if let Some(edges) = &self.edges {
@@ -45,13 +52,20 @@ impl Newcomers<'_> {
             }
         } else if let (Some(places), Some(at)) = (network.places(), &self.at) {
             near = places.nearest(&matrix(at)).map_err(|error| of_job(py, &error, &[]))?;
+        } else if let Some(found) =
+            network.alike(family, &matrix(&self.w), rows).map_err(|error| of_job(py, &error, &[]))?
+        {
+            near = found;
         } else if !network.has_hub() {
             let message = "join: how are new nodes joined? The graph was given by its edges: give edges=";
             return Err(plain(py, "GraphError", message));
         }
         match near.iter().position(Vec::is_empty).filter(|_| !network.has_hub()) {
             Some(i) => {
-                let message = format!("join: no edge joins node '{}' to a known one; add one to edges=", self.names[i]);
+                let message = format!(
+                    "join: no edge joins node '{}' to a known one; give edges=, or rows= that say who is like it",
+                    self.names[i]
+                );
                 Err(plain(py, "GraphError", &message))
             }
             None => Ok(near),
@@ -67,7 +81,7 @@ pub fn join<'py>(py: Python<'py>, new: Newcomers<'py>) -> PyResult<Bound<'py, Py
     let unknown = || plain(py, "ParameterError", &format!("loss {:?} is unknown", new.loss));
     let family = new.family().ok_or_else(unknown)?;
     let Grouped { data, origin, .. } = new.rows.grouped(py, None)?;
-    let (near, w) = (new.neighbours(py, &network)?, matrix(&new.w));
+    let (near, w) = (new.neighbours(py, &network, family, &data)?, matrix(&new.w));
     let models = py.detach(|| network.join(family, &w, &data, &near));
     table(py, &models.map_err(|error| of_job(py, &error, &origin))?)
 }

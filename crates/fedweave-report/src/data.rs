@@ -31,6 +31,9 @@ struct Data<'a> {
     colours: &'a [usize],
     /// Ends one after the other.
     edges: Vec<usize>,
+    /// How different the ends are, where the graph was learnt, and by what.
+    discrepancy: Vec<Option<f64>>,
+    measure: &'a str,
     error_name: &'a str,
     hover: Vec<(&'static str, &'a [Hover])>,
     path: Option<&'a PathData>,
@@ -65,6 +68,8 @@ pub(crate) fn embed(
         features: (0..report.what.dim).map(|k| report.parameter_name(k)).collect(),
         colours,
         edges: edges(report),
+        discrepancy: discrepancy(report),
+        measure: report.learnt.as_ref().map_or("", |learnt| &learnt.measure),
         error_name: &report.outcome.error_name,
         hover: charts.iter().map(|chart| (chart.id, chart.hover.as_slice())).collect(),
         path,
@@ -89,6 +94,13 @@ fn shaped(report: &Report) -> Vec<Vec<(&str, f64)>> {
         .iter()
         .map(|node| node.shaped_by.iter().map(|(name, share)| (name.as_str(), rounded(*share))).collect())
         .collect()
+}
+
+fn discrepancy(report: &Report) -> Vec<Option<f64>> {
+    match &report.learnt {
+        Some(learnt) if report.edges.len() <= EDGES_MAX => learnt.discrepancy.iter().map(|d| d.map(rounded)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn edges(report: &Report) -> Vec<usize> {

@@ -25,6 +25,7 @@ mod error;
 mod figure;
 mod frame;
 mod layout;
+mod learnt;
 pub mod live;
 mod network;
 mod number;
@@ -40,6 +41,7 @@ pub use calibration::{Calibration, CoveragePoint};
 pub use diagnose::{Diagnosis, Errors, Verdict, diagnose};
 pub use error::ReportError;
 pub use figure::{Curve, Figure, Panel};
+pub use learnt::{LearntGraph, Nearby};
 pub use number::{natural, plural};
 pub use path::{Path, PathPoint};
 pub use report::{

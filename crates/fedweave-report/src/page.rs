@@ -9,7 +9,7 @@ use crate::path::view::{self as path, PathView};
 use crate::report::{Report, Status};
 use crate::tables::{self, Bar, Compared, Legend, LessonRow, Models, Nodes, Spread};
 use crate::words::{self, Certificate, Fact};
-use crate::{ReportError, calibration, compared, curves, data};
+use crate::{ReportError, calibration, compared, curves, data, learnt};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
@@ -85,6 +85,7 @@ struct Page<'a> {
     exposure: &'a [String],
     comparison: Option<Compared>,
     confusion: Option<ConfusionTable>,
+    learnt: Option<learnt::Section>,
     models: Option<Models>,
     spread: Option<Vec<Spread>>,
     nodes: Option<Nodes>,
@@ -153,6 +154,7 @@ fn page(report: &Report) -> Result<Page<'_>, ReportError> {
         exposure: &report.exposure,
         comparison: report.comparison.as_ref().and_then(tables::compared),
         confusion: report.confusion.as_ref().map(confusion::table),
+        learnt: learnt::section(report),
         models: tables::models(report, &colours),
         spread: tables::spread(report),
         nodes: tables::nodes(report, &colours),

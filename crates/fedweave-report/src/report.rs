@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Calibration, Path};
+use crate::{Calibration, LearntGraph, Path};
 
 /// One fitted network of models, told to people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Report {
     /// What neighbours of a node could learn about its rows, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exposure: Vec<String>,
+    /// Why the edges are there, if the graph was learnt from rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learnt: Option<LearntGraph>,
     /// Who learnt from whom, where nodes asked others instead of being coupled; edges then join a node and a teacher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asking: Option<Asking>,

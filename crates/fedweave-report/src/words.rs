@@ -114,6 +114,7 @@ pub(crate) fn facts(report: &Report) -> Vec<Fact> {
         clusters_fact(report),
         validation_fact(&report.outcome),
         train_fact(&report.outcome),
+        hurt_fact(report),
         report.asking.is_none().then(|| optimality_fact(&report.outcome)),
         Some(effort_fact(report)),
     ];
@@ -151,6 +152,14 @@ fn validation_fact(outcome: &Outcome) -> Option<Fact> {
         None => outcome.error_name.clone(),
     };
     Some(fact("Held-out error", short(error), note))
+}
+
+/// The share of the nodes that would be better off alone, as far as held-out rows tell.
+fn hurt_fact(report: &Report) -> Option<Fact> {
+    let judged = report.nodes.iter().filter_map(|node| Some((node.validation_error?, node.local_error?)));
+    let (hurt, all) = judged.fold((0, 0), |(hurt, all), (ours, alone)| (hurt + usize::from(ours > alone), all + 1));
+    let note = format!("{} of {}, on held-out rows", count(hurt), plural(all, "node"));
+    (all > 0).then(|| fact("Worse than alone", percent(hurt as f64 / all as f64), note))
 }
 
 fn train_fact(outcome: &Outcome) -> Option<Fact> {
@@ -246,6 +255,21 @@ mod tests {
         }
         outcome.kkt_residual = None;
         assert!(certificate(&outcome).text.contains("nothing is known"));
+    }
+
+    #[test]
+    fn nodes_that_are_hurt_are_counted() {
+        let node = |ours, alone| crate::Node { validation_error: ours, local_error: alone, ..Default::default() };
+        let nodes = vec![
+            node(Some(2.0), Some(1.0)),
+            node(Some(1.0), Some(1.0)),
+            node(None, Some(1.0)),
+            node(Some(0.0), Some(1.0)),
+        ];
+        let report = Report { nodes, ..Report::default() };
+        let hurt = facts(&report).into_iter().find(|fact| fact.label == "Worse than alone").unwrap();
+        assert_eq!((hurt.value.as_str(), hurt.note.as_str()), ("33 %", "1 of 3 nodes, on held-out rows"));
+        assert!(facts(&Report::default()).iter().all(|fact| fact.label != "Worse than alone"));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Who should learn with whom: a graph learnt from rows, with the reasons for its edges.
 
+mod panel;
+
 use fedweave::baseline;
 use fedweave::dataset::Dataset;
-use fedweave::graph::Graph;
 use fedweave::graph::partition::Partition;
+use fedweave::graph::{Graph, laplacian_extremes};
 use fedweave::learn::graph::{LearntGraph, Proof};
 use fedweave::loss::{Family, LossOptions, LossSpec};
 use fedweave::matrix::Matrix;
@@ -17,12 +19,54 @@ use crate::request::graph::GraphChoice;
 use crate::request::model::ModelChoice;
 use crate::wording::{counted, notices, number};
 
+/// The eigenvalues of larger graphs take longer than learning them.
+const CONNECTIVITY_MAX: usize = 3_000;
+
 /// A graph that was learnt, and how.
 pub struct Evidence {
     /// What was asked for.
     pub choice: GraphChoice,
     /// What was found.
     pub learnt: LearntGraph,
+    /// How well it holds together; unknown of large graphs.
+    pub connectivity: Option<Connectivity>,
+}
+
+/// What a budget buys: how well a graph holds together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Connectivity {
+    /// The second eigenvalue of the Laplacian: zero if the graph falls apart.
+    pub lambda_2: f64,
+    /// What the node with the smallest weights allows at most (book, Prop. 7.1).
+    pub bound: f64,
+    /// The mean weight of a node, about the second eigenvalue of a random graph with so many edges (book, 7.2).
+    pub degree: f64,
+    /// The degree from which on a random graph of this size holds together (Erdos and Renyi).
+    pub enough: f64,
+}
+
+impl Connectivity {
+    fn of(graph: &Graph) -> Option<Connectivity> {
+        let n = graph.nodes();
+        if !(2..=CONNECTIVITY_MAX).contains(&n) {
+            return None;
+        }
+        let weights = (0..n).map(|i| graph.weighted_degree(i));
+        let (sum, smallest) = weights.fold((0.0, f64::INFINITY), |(sum, least), w| (sum + w, f64::min(least, w)));
+        let lambda_2 = laplacian_extremes(graph).ok()?.lambda_2.max(0.0);
+        let (n, bound) = (n as f64, n as f64 / (n as f64 - 1.0) * smallest);
+        Some(Connectivity { lambda_2, bound, degree: sum / n, enough: n.ln() })
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "  lambda_2 of its Laplacian, which says how fast nodes agree, is {}; its smallest degree allows {} (Prop. 7.1), a random graph \
+             with its mean degree has about {}",
+            number(self.lambda_2),
+            number(self.bound),
+            number(self.degree)
+        )
+    }
 }
 
 /// The result of `fedweave graph learn`.
@@ -115,7 +159,7 @@ impl Evidence {
             rows = Some(pseudo_labelled(labelled, more, *family, model)?);
         }
         let learnt = choice.learn(rows.as_ref().unwrap_or(&input.data), &loss, model.intercept())?;
-        Ok(Evidence { choice, learnt })
+        Ok(Evidence { choice, connectivity: Connectivity::of(&learnt.graph), learnt })
     }
 
     fn graph(&self) -> &Graph {
@@ -145,7 +189,10 @@ impl Evidence {
             Proof::All { value, bound } => (Some(value), Some(bound), Some(true)),
             Proof::Candidates { value, bound, .. } => (Some(value), Some(bound), Some(false)),
         };
+        let held = self.connectivity;
         json!({
+            "lambda_2": held.map(|c| c.lambda_2), "lambda_2_bound": held.map(|c| c.bound),
+            "degree_mean": held.map(|c| c.degree), "degree_enough": held.map(|c| c.enough),
             "discrepancy": self.choice.name(), "budget": self.choice.budget(),
             "edges": graph.edges(), "components": Partition::components(graph).len(),
             "total_discrepancy": value, "lower_bound": bound, "all_pairs": all_pairs,
@@ -166,10 +213,14 @@ impl Evidence {
             counted(pieces, "component")
         )];
         lines.extend(self.proof());
-        if pieces > 1 {
+        match &self.connectivity {
+            Some(found) if pieces == 1 => lines.push(found.text()),
+            _ if pieces == 1 => {}
             // Erdos and Renyi: below this mean degree a random graph has nodes without edges.
-            let enough = (graph.nodes() as f64).ln().ceil();
-            lines.push(format!("  components learn apart; a random graph of this size holds together from a degree of about {enough} on"));
+            _ => {
+                let enough = (graph.nodes() as f64).ln().ceil();
+                lines.push(format!("  components learn apart; a random graph of this size holds together from a degree of about {enough} on"));
+            }
         }
         let sent = &self.learnt.sent;
         lines.push(format!(

@@ -32,6 +32,8 @@ pub struct NetworkFile {
     /// Problems whose answers are averaged; several only where the coupling was learnt.
     terms: Vec<Term>,
     places: Option<Places>,
+    #[serde(default)]
+    alike: Option<Alike>,
 }
 
 /// One problem and its share.
@@ -59,6 +61,15 @@ pub struct Places {
     metric: Metric,
     /// A row per node, in the order of the parameters.
     values: Vec<Vec<f64>>,
+}
+
+/// How a new node finds neighbours where nothing but its rows says who it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Alike {
+    /// As many as nodes have on average.
+    count: usize,
+    /// Nodes whose models no row and no neighbour speaks for.
+    nothing: Vec<usize>,
 }
 
 impl NetworkFile {
@@ -89,6 +100,7 @@ impl NetworkFile {
             scaling: fit.training.scaling.clone(),
             terms: terms(fit)?,
             places: Places::of(&fit.input),
+            alike: Alike::of(&fit.input),
         }))
     }
 
@@ -99,17 +111,10 @@ impl NetworkFile {
 
     /// Models of new nodes in the units of the input: their rows, and the neighbours of each (positions in `w`, and weights).
     pub fn join(&self, family: Family, w: &Matrix, rows: &Dataset, near: &[Vec<(usize, f64)>]) -> Result<Matrix> {
-        let family = match (family, self.shape) {
-            (Family::Huber { .. }, Some(delta)) => Family::Huber { delta },
-            (Family::Quantile { .. }, Some(q)) => Family::Quantile { q },
-            (family, _) => family,
-        };
         let node_weight = self.row_unit.map_or(NodeWeight::Equal, NodeWeight::Unit);
         let options = LossOptions { ridge: self.ridge, lasso: self.lasso, spare_last: self.spare_last, node_weight };
-        let scaled = self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows));
-        let loss = family.build(scaled, &options)?;
-        let (mut known, dim) = (w.clone(), w.cols());
-        self.scaling.iter().for_each(|s| s.convert(&mut known));
+        let loss = self.shaped(family).build(self.scaled(rows), &options)?;
+        let (known, dim) = (self.converted(w), w.cols());
         let penalties = self.terms.iter().map(|term| term.penalty.build(dim)).collect::<Result<Vec<_>>>()?;
         let model = |node: usize| {
             let mut sum = vec![0.0; dim];
@@ -137,6 +142,44 @@ impl NetworkFile {
         Ok(models)
     }
 
+    /// Neighbours of new nodes by what their rows say: those whose models lose least on them. That is the pooled-fit test of a pair
+    /// where the model of one end is certain. `None` where nodes are joined by something else; a node without rows has none.
+    pub fn alike(&self, family: Family, w: &Matrix, rows: &Dataset) -> Result<Option<Neighbours>> {
+        let Some(alike) = self.alike.as_ref().filter(|_| !self.has_hub()) else { return Ok(None) };
+        let loss = self.shaped(family).build(self.scaled(rows), &LossOptions::default())?;
+        let known = self.converted(w);
+        let one = |node: usize| {
+            if rows.rows(node).is_empty() {
+                return Vec::new();
+            }
+            let others = (0..known.rows()).filter(|j| alike.nothing.binary_search(j).is_err());
+            let mut all: Vec<(f64, usize)> = others.map(|j| (loss.value(node, known.row(j)), j)).collect();
+            all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            all.into_iter().take(alike.count).map(|(_, j)| (j, 1.0)).collect()
+        };
+        Ok(Some((0..rows.nodes()).into_par_iter().map(one).collect()))
+    }
+
+    fn shaped(&self, family: Family) -> Family {
+        match (family, self.shape) {
+            (Family::Huber { .. }, Some(delta)) => Family::Huber { delta },
+            (Family::Quantile { .. }, Some(q)) => Family::Quantile { q },
+            (family, _) => family,
+        }
+    }
+
+    /// Rows in the units of the solver.
+    fn scaled(&self, rows: &Dataset) -> Dataset {
+        self.scaling.as_ref().map_or_else(|| rows.clone(), |s| s.apply(rows))
+    }
+
+    /// Models in the units of the solver.
+    fn converted(&self, w: &Matrix) -> Matrix {
+        let mut known = w.clone();
+        self.scaling.iter().for_each(|s| s.convert(&mut known));
+        known
+    }
+
     /// True if a node without neighbours has somebody to learn from.
     pub fn has_hub(&self) -> bool {
         self.terms.iter().all(|term| term.hub.is_some())
@@ -158,6 +201,20 @@ fn terms(fit: &FitResult) -> Result<Vec<Term>> {
     let model = || fit.solution.w.row(fit.input.names.len()).to_vec();
     let hub = fit.request.hub.map(|share| Hub { share, model: model() });
     Ok(vec![Term { share: 1.0, lambda, penalty, hub }])
+}
+
+impl Alike {
+    /// Where nodes are joined by their places, rows need not say more.
+    fn of(input: &Input) -> Option<Alike> {
+        let (nodes, edges) = (input.names.len(), input.graph.edges());
+        if edges == 0 || Places::of(input).is_some() {
+            return None;
+        }
+        let alone = |&i: &usize| input.data.rows(i).is_empty() && input.graph.ends(i).is_empty();
+        let nothing: Vec<usize> = (0..nodes).filter(alone).collect();
+        let joined = (0..nodes).filter(|&i| !input.graph.ends(i).is_empty()).count();
+        Some(Alike { count: (2.0 * edges as f64 / joined as f64).round().max(1.0) as usize, nothing })
+    }
 }
 
 impl Places {

@@ -56,6 +56,15 @@ fn budgets_are_met_and_edges_stay_inside_planted_clusters() {
     let tested = sandbox.json("graph learn big.csv --target y --fdr 0.1 --out tested.csv");
     assert!(tested["expected_wrong"].as_f64().unwrap() <= 0.1, "{tested}");
     assert_eq!(sandbox.json("graph learn big.csv --target y --edges-max 7")["edges"], 7);
+    // What a budget buys: a graph that falls apart, and one that does not.
+    let apart = sandbox.json("graph learn big.csv --target y --degree 2");
+    assert!(apart["components"].as_u64().unwrap() > 1 && apart["lambda_2"].as_f64().unwrap() < 1e-9, "{apart}");
+    let whole = sandbox.json("graph learn big.csv --target y --degree 11 --out whole.csv");
+    let held = |key: &str| whole[key].as_f64().unwrap();
+    // The complete graph of twelve nodes attains the bound.
+    assert!((held("lambda_2") - 12.0).abs() < 1e-9 && (held("lambda_2_bound") - 12.0).abs() < 1e-9, "{whole}");
+    assert!(held("degree_mean") == 11.0 && (held("degree_enough") - 12f64.ln()).abs() < 1e-12, "{whole}");
+    assert!(sandbox.succeed("graph learn big.csv --target y --degree 11 --out whole.csv").contains("Prop. 7.1"));
     // Without a file, edges are what is printed.
     assert!(sandbox.succeed("graph learn big.csv --target y --nearest 1").starts_with("source,target,weight"));
 }
@@ -68,6 +77,11 @@ fn a_fit_with_a_learnt_graph_is_the_fit_with_its_edges() {
     assert_eq!(found["learnt_graph"]["discrepancy"], "pooled-fit");
     sandbox.succeed("graph learn big.csv --target y --degree 3 --out edges.csv");
     assert_eq!(sandbox.read("own/edges.csv"), sandbox.read("edges.csv"));
+    let page = sandbox.read("own/report.html");
+    assert!(page.contains("Why these edges") && page.contains("discrepancy (pooled-fit)"));
+    let told = &sandbox.read_json("own/report.json")["learnt"]["discrepancy"];
+    let written: Vec<f64> = sandbox.table("own/edges.csv").rows.iter().map(|row| row[3].parse().unwrap()).collect();
+    assert_eq!(told.as_array().unwrap().iter().map(|d| d.as_f64().unwrap()).collect::<Vec<_>>(), written);
     sandbox.succeed(&format!("{fit} --edges edges.csv --out given"));
     assert!(sandbox.table("own/parameters.csv").distance(&sandbox.table("given/parameters.csv")) < 1e-9);
 }

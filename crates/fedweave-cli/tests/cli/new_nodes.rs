@@ -76,3 +76,28 @@ fn norms_and_learnt_couplings_join_too() {
     let (low, high) = (mean_of(&sandbox, &["n0"]), mean_of(&sandbox, &["n5"]));
     assert!(low < found && found < high, "{low} {found} {high}");
 }
+
+/// Without places and edges, its rows say whom a new node is like.
+#[test]
+fn rows_say_who_is_alike() {
+    let sandbox = sandbox();
+    sandbox.write("chain.csv", "source,target\nn0,n1\nn1,n2\nn2,n3\nn3,n4\nn4,n5\n");
+    let learnt = "--graph learn --nearest 2 --discrepancy parameters --tolerance 1e-11";
+    for graph in ["--edges chain.csv", learnt] {
+        sandbox.succeed(&format!("{FIT} {graph}"));
+        // Rows of the line of n4, which the models of n3 and n5 say next best: two neighbours, as many as nodes have on average.
+        let p = sandbox.table("run/parameters.csv");
+        let line = |x: f64| p.of("n4")[0] * x + p.of("n4")[1];
+        let rows: Vec<String> = [-2.0, 1.0, 3.0].iter().map(|x| format!("between,0,{x},{}", line(*x))).collect();
+        sandbox.write("rows.csv", format!("node,at,x,y\n{}\n", rows.join("\n")));
+        let alike = predictions(&sandbox, "--new-rows rows.csv")[0];
+        let count = sandbox.read_json("run/network.json")["alike"]["count"].as_u64().unwrap();
+        let names: Vec<&str> = ["n4", "n5", "n3"][..count as usize].to_vec();
+        let edges: String = names.iter().map(|name| format!("between,{name},1\n")).collect();
+        sandbox.write("joins.csv", format!("source,target,weight\n{edges}"));
+        let said = predictions(&sandbox, "--new-rows rows.csv --new-edges joins.csv")[0];
+        assert!((alike - said).abs() < 1e-12, "{graph}: {alike} {said} {count}");
+        let refused = sandbox.run("predict run new.csv --new-nodes");
+        assert!(refused.code == 2 && refused.stderr.contains("--new-rows"), "{}", refused.stderr);
+    }
+}

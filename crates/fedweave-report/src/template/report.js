@@ -371,7 +371,27 @@ function showChosen(near) {
   const errors = [['Training error', data.train], ['Held-out error', data.validation], ['Local-only error', data.local], ['Global error', data.global]];
   for (const [term, column] of errors) if (isNumber(column[i])) add(term, format(column[i]));
   if (isNumber(data.gain[i])) add('Gain over local', percent(data.gain[i]));
-  box.replaceChildren(element('h3', '', data.name[i]), list, ...shapedBy(i), ...parameterBars(i));
+  box.replaceChildren(element('h3', '', data.name[i]), list, ...alikeWith(i), ...shapedBy(i), ...parameterBars(i));
+}
+
+const ALIKE_SHOWN = 8;
+
+// The neighbours in a graph that was learnt, the most alike first.
+function alikeWith(i) {
+  const found = [];
+  for (let e = 0; e < data.discrepancy.length; e++) {
+    const [a, b] = [data.edges[2 * e], data.edges[2 * e + 1]];
+    if ((a === i || b === i) && isNumber(data.discrepancy[e])) found.push([data.discrepancy[e], a === i ? b : a]);
+  }
+  if (!found.length) return [];
+  found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const list = element('dl', 'card shaped');
+  for (const [apart, j] of found.slice(0, ALIKE_SHOWN)) {
+    const row = element('div');
+    row.append(element('dt', '', data.name[j]), element('dd', '', format(apart)));
+    list.append(row);
+  }
+  return [element('p', 'card-title', `How unlike its neighbours are (${data.measure})`), list];
 }
 
 // Whose rows shaped the model, with their shares.

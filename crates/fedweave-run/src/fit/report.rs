@@ -51,6 +51,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
         ..Default::default()
     };
     draw(&mut report, input, &input.graph, node, |e| !fit.clusters.fused[e]);
+    report.learnt = fit.evidence.as_ref().map(|evidence| evidence.panel(input));
     let (sizes, models) = (fit.clusters.partition.sizes(), &fit.clusters.models);
     let cluster = |(c, &size): (usize, &usize)| report::Cluster { size, model: models.row(c).to_vec() };
     report.clusters = sizes.iter().enumerate().map(cluster).collect();
@@ -63,12 +64,11 @@ fn confusion(fit: &FitResult) -> Option<report::Confusion> {
     classes::panel(confusion, &fit.input, "the networked models")
 }
 
-/// Where the graph comes from, how rows are protected, and who does without the network.
+/// How rows are protected, and who does without the network.
 fn words(fit: &FitResult) -> impl Iterator<Item = String> + '_ {
-    let graph = fit.evidence.iter().flat_map(|evidence| evidence.text());
     let protection = fit.protection.iter().flat_map(|protection| protection.text());
     let fallback = fit.fallback.iter().map(|fallback| fallback.text());
-    graph.chain(protection).chain(fallback).map(|line| line.trim().to_owned())
+    protection.chain(fallback).map(|line| line.trim().to_owned())
 }
 
 fn outcome(fit: &FitResult, train_error: Option<f64>) -> report::Outcome {

@@ -60,7 +60,7 @@ impl Predictor {
             return Ok(None);
         }
         let data = self.rows_of_new(&newcomers.how, &names)?;
-        let (near, by) = self.neighbours_of_new(&newcomers, &names, &known, path)?;
+        let (near, by) = self.neighbours_of_new(&newcomers, &names, &known, &data, path)?;
         let Models::Parameters(Some(family), parameters) = &mut self.models else { return Ok(None) };
         let models = newcomers.network.join(*family, &parameters.w, &data, &near)?;
         let (dim, w) = (parameters.w.cols(), [parameters.w.as_slice(), models.as_slice()].concat());
@@ -105,12 +105,21 @@ impl Predictor {
         Ok(Dataset::new(offsets, Matrix::from_rows(dim, x), y, vec![1.0; order.len()])?)
     }
 
+    /// Who is like the new nodes, as far as their rows tell; `None` where others say who their neighbours are.
+    fn alike(&self, network: &NetworkFile, rows: &Dataset) -> Result<Option<Neighbours>> {
+        match &self.models {
+            Models::Parameters(Some(family), parameters) => network.alike(*family, &parameters.w, rows),
+            _ => Ok(None),
+        }
+    }
+
     /// The known neighbours of every new node, and by what they were found.
     fn neighbours_of_new(
         &self,
         newcomers: &Newcomers,
         names: &[String],
         known: &HashMap<String, usize>,
+        rows: &Dataset,
         path: &Path,
     ) -> Result<(Neighbours, String)> {
         let Newcomers { network, how } = newcomers;
@@ -143,11 +152,16 @@ impl Predictor {
                 at.row_mut(i).copy_from_slice(place);
             }
             near = places.nearest(&at)?;
+        } else if let Some(found) = self.alike(network, rows)? {
+            by = "with those whose models say its rows best".to_owned();
+            near = found;
         } else if !network.has_hub() {
             refuse!("--new-nodes: how are they joined? The graph came from a file: give --new-edges FILE");
         }
         if let Some(i) = near.iter().position(Vec::is_empty).filter(|_| !network.has_hub()) {
-            refuse!("node `{}` is joined to no node of {}; give it an edge in --new-edges", names[i], self.shown);
+            let (name, run) = (&names[i], &self.shown);
+            let rows = if network.places().is_some() { "" } else { ", or rows in --new-rows that say who is like it" };
+            refuse!("--new-nodes: node `{name}` is joined to no node of {run}; give it an edge in --new-edges{rows}");
         }
         Ok((near, by))
     }

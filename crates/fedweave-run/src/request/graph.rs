@@ -64,7 +64,9 @@ impl GraphChoice {
             (_, _, Some(share)) => Rule::Fdr(share),
             _ => Rule::Degree(reader.count("degree").unwrap_or(DEGREE)),
         };
-        let weighting = reader.choice("edge-weights", &[("rule", Weighting::Rule), ("kernel", Weighting::Kernel)])?;
+        let weightings =
+            [("rule", Weighting::Rule), ("kernel", Weighting::Kernel), ("validation", Weighting::Validation)];
+        let weighting = reader.choice("edge-weights", &weightings)?;
         let together = measure.is_none();
         require!(
             !together || matches!(rule, Rule::Degree(_)),

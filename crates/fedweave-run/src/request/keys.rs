@@ -204,7 +204,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("nearest", Count, "K", LEARNING, "Every node with the K least different").with("--graph learn"),
         key("edges-max", Count, "N", LEARNING, "The N pairs with the smallest discrepancy").with("--graph learn"),
         key("fdr", Number, "SHARE", LEARNING, "All pairs that share a model; at most this share of them wrongly, on average").with("--graph learn"),
-        key("edge-weights", Text, "RULE", LEARNING, "rule: as the budget says, 1 or 1/2; kernel: less for larger discrepancies [default: rule]").with("--graph learn"),
+        key("edge-weights", Text, "RULE", LEARNING, "rule: as the budget says, 1 or 1/2; kernel: less for larger discrepancies; validation: more where learning together predicts rows left out better [default: rule]").with("--graph learn"),
     ]),
     ("Model", &[
         key("loss", Text, "NAME", ALL | LEARN | ATTACK, "squared, absolute, huber, logistic, multinomial, squared-hinge, poisson, quantile or point [default: squared]"),
@@ -256,7 +256,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("validation", Number, "ROWS", FIT | PATH | COMPARE | ASK | ATTACK, "Rows held out of every node to validate: a number (10) or a share (0.2) [default: 0.2 where needed]"),
         key("folds", Count, "K", FIT | COMPARE, "Hold out every row once, in K folds, instead of one share of them; then train with all rows [default of --tune: 5]"),
         key("repeats", Count, "N", FIT | COMPARE, "Deal rows out to folds so many times [default: 1]").with("--folds"),
-        key("fallback", NumberOr(0.05), "SHARE", FIT | COMPARE, "A node keeps its local model unless its held-out rows speak for the network, so clearly that at most this SHARE of the nodes is hurt; 1: where the network is worse; compare: also judges this [default if given without: 0.05]"),
+        key("fallback", NumberOr(0.04), "SHARE", FIT | COMPARE, "A node keeps its local model unless its held-out rows speak for the network, so clearly that at most this SHARE of the nodes is hurt; 1: where the network is worse; compare: also judges this [default if given without: 0.04]"),
         key("train", Number, "ROWS", COMPARE, "Rows of every node to train with; with it, what is left after validation is for testing"),
         key("test", Number, "ROWS", COMPARE, "Rows held out of every node to test [default of compare: 0.2]"),
         key("calibrate", Count, "FOLDS", FIT, "Calibrate the intervals of `fedweave predict --interval` on rows left out of so many fits, e.g. 10 [default: on the rows held out to validate, if any]"),

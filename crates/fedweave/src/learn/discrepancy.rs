@@ -29,6 +29,7 @@ use crate::matrix::Matrix;
 pub use gaussian::Gaussian;
 pub(super) use gaussian::of_nodes;
 pub use points::gradients_at;
+pub(super) use points::local_options;
 pub use sent::Sent;
 
 /// How different two nodes are.

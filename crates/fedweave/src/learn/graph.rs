@@ -20,6 +20,7 @@ mod joint;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod validation;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -51,6 +52,19 @@ pub enum Weighting {
     Rule,
     /// The same times `exp(-(D / h)^2 / 2)`, with `h` the median discrepancy of the edges.
     Kernel,
+    /// The same times `alone / (alone + together)`, errors of both ends on rows left out, with models of their own and with one for both.
+    Validation,
+}
+
+impl Weighting {
+    /// What the weight of every edge is multiplied by.
+    fn factors(self, rows: &NodeRows, pairs: &[Pair], discrepancy: &[f64]) -> Result<Vec<f64>> {
+        match self {
+            Weighting::Rule => Ok(vec![1.0; pairs.len()]),
+            Weighting::Kernel => Ok(kernel(discrepancy)),
+            Weighting::Validation => validation::weights(rows, pairs),
+        }
+    }
 }
 
 /// What to learn a graph from, and how.
@@ -121,7 +135,10 @@ impl Proof {
 }
 
 /// Edges between compared nodes, before anybody is named: `(i, j, weight)` with `i < j`, in order.
-type Pairs = Vec<(usize, usize, f64)>;
+type Pairs = Vec<Pair>;
+
+/// Two nodes and a weight.
+type Pair = (usize, usize, f64);
 
 /// Learns a graph between the nodes of `data` from its rows, which should be those trained with.
 pub fn learn_graph(data: &Dataset, options: &GraphOptions) -> Result<LearntGraph> {
@@ -135,14 +152,14 @@ pub fn learn_graph(data: &Dataset, options: &GraphOptions) -> Result<LearntGraph
         let found = fdr::select(&gaussian, share, options.seed);
         let measure = options.measure.compare(&rows)?;
         let sent = Measure::PooledFit.sent(data.dim(), 0);
-        let mut learnt = assemble(data.nodes(), &active, found.pairs, &*measure, options.weighting, sent)?;
+        let mut learnt = assemble(data.nodes(), &active, found.pairs, &*measure, (options.weighting, &rows), sent)?;
         learnt.probability = Some(found.probability);
         learnt.mixture = Some(found.mixture);
         return Ok(learnt);
     }
     let measure = options.measure.compare(&rows)?;
     let (pairs, proof) = options.rule.select(&*measure)?;
-    let mut learnt = assemble(data.nodes(), &active, pairs, &*measure, options.weighting, sent)?;
+    let mut learnt = assemble(data.nodes(), &active, pairs, &*measure, (options.weighting, &rows), sent)?;
     learnt.proof = proof;
     Ok(learnt)
 }
@@ -179,15 +196,14 @@ fn assemble(
     active: &[usize],
     pairs: Pairs,
     measure: &dyn Discrepancy,
-    weighting: Weighting,
+    (weighting, rows): (Weighting, &NodeRows),
     sent: Sent,
 ) -> Result<LearntGraph> {
     let mut work = Vec::new();
     let discrepancy: Vec<f64> = pairs.iter().map(|&(i, j, _)| measure.between(i, j, &mut work)).collect();
-    let kernel = kernel(&discrepancy);
-    let factor = |e: usize| if weighting == Weighting::Kernel { kernel[e] } else { 1.0 };
+    let factor = weighting.factors(rows, &pairs, &discrepancy)?;
     // Nodes keep their order, so that edges do.
-    let named = |(e, &(i, j, weight)): (usize, &(usize, usize, f64))| (active[i], active[j], weight * factor(e));
+    let named = |(e, &(i, j, weight)): (usize, &(usize, usize, f64))| (active[i], active[j], weight * factor[e]);
     let edges: Vec<_> = pairs.iter().enumerate().map(named).collect();
     let graph = Graph::new(nodes, &edges)?;
     Ok(LearntGraph { graph, discrepancy, probability: None, proof: Proof::None, mixture: None, sent })

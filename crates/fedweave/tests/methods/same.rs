@@ -6,6 +6,7 @@ use fedweave::loss::{Family, LossOptions};
 use fedweave::penalty::{Norm2, Penalty, SquaredNorm};
 use fedweave::solve::*;
 use fedweave::{Dataset, Matrix, Problem};
+use rayon::prelude::*;
 
 #[test]
 fn full_batches_and_no_delays_are_gradient_descent() {
@@ -47,6 +48,26 @@ fn seeds_decide() {
     assert!(sgd(1) == sgd(1) && sgd(1) != sgd(2));
     assert!(late(1) == late(1) && late(1) != late(2));
     assert!(pdmm(1) == pdmm(1) && pdmm(1) != pdmm(2));
+}
+
+/// Tasks of a loop ask for the same constants of a loss, which a loop computes when they are first asked for. None waits for ever for a
+/// thread that waits for it.
+#[test]
+fn loops_inside_loops_end() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+    pool.install(|| {
+        for _ in 0..40 {
+            let p = problem(chain(4000).unwrap(), Family::Squared, 3, 4, Box::new(SquaredNorm), 0.3);
+            let hessian = |node: usize| {
+                let loss = p.loss().second_order().unwrap();
+                let (mut out, mut work) = (vec![0.0; loss.hessian_len(node)], vec![0.0; p.loss().work_len()]);
+                loss.hessian(node, &[0.0; 3], &mut out, &mut work);
+                out[0]
+            };
+            let all: Vec<f64> = (0..64).into_par_iter().with_max_len(1).map(hessian).collect();
+            assert!(all.iter().all(|curvature| *curvature > 0.0));
+        }
+    });
 }
 
 /// Large enough to be cut into blocks.

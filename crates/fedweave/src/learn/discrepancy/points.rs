@@ -29,6 +29,11 @@ fn options(rows: &NodeRows, ridge: f64) -> LossOptions {
     LossOptions { ridge, spare_last: rows.intercept, ..LossOptions::default() }
 }
 
+/// How models of nodes alone are fitted.
+pub fn local_options(rows: &NodeRows) -> LossOptions {
+    options(rows, RIDGES.0)
+}
+
 /// `grad L_i` at one model, for every node.
 pub fn gradients_at(loss: &dyn Loss, w: &[f64]) -> Matrix {
     let gradient = |i: usize| {
@@ -48,7 +53,7 @@ pub fn gradients(rows: &NodeRows) -> Result<Matrix> {
 
 /// Ridge models of the nodes alone.
 pub fn parameters(rows: &NodeRows) -> Result<Matrix> {
-    local(&LossSpec::Same(rows.family), rows.data.clone(), &options(rows, RIDGES.0))
+    local(&LossSpec::Same(rows.family), rows.data.clone(), &local_options(rows))
 }
 
 /// Means and deviations of all columns.

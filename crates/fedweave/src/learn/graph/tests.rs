@@ -44,6 +44,32 @@ fn random_points(n: usize, dim: usize, seed: u64) -> Distances {
     Distances(Matrix::from_rows(dim, (0..n * dim).map(|_| rng.random()).collect()), true)
 }
 
+/// Edges between clusters weigh less where weights are validated, by any rule that has some.
+#[test]
+fn validation_weighs_edges_inside_clusters_more() {
+    let made = planted(0, 2, 3, 0.3);
+    // Moments know nothing about models: half of the edges lie between clusters.
+    let rule = options(Measure::Moments, Rule::Degree(6));
+    let plain = learn_graph(&made.data, &rule).unwrap();
+    let weighed = learn_graph(&made.data, &GraphOptions { weighting: Weighting::Validation, ..rule }).unwrap();
+    let (before, after) = (inside(&plain.graph, &made.cluster), inside(&weighed.graph, &made.cluster));
+    assert!(before < 0.65 && after > before + 0.15, "{before} {after}");
+    let means: Vec<f64> = [true, false]
+        .into_iter()
+        .map(|same| {
+            let of =
+                |e: &usize| made.cluster[weighed.graph.nodes_of(*e).0] == made.cluster[weighed.graph.nodes_of(*e).1];
+            let factors = (0..plain.graph.edges())
+                .filter(|e| of(e) == same)
+                .map(|e| weighed.graph.weight(e) / plain.graph.weight(e));
+            let all: Vec<f64> = factors.collect();
+            assert!(all.iter().all(|f| (0.0..1.0).contains(f)));
+            all.iter().sum::<f64>() / all.len() as f64
+        })
+        .collect();
+    assert!(means[0] > 0.5 && means[1] < 0.5, "{means:?}");
+}
+
 /// All half-integral graphs of degree 1 on four nodes: matchings of two edges, and cycles of three or four with halves.
 #[test]
 fn degree_budgets_are_solved_like_by_looking_at_all_graphs() {
