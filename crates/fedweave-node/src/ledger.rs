@@ -145,6 +145,11 @@ impl Ledger {
         serde_json::from_slice(&bytes).map_err(damaged)
     }
 
+    /// True if `what` was released, or bought.
+    pub fn has(&self, what: &str) -> bool {
+        self.entries.iter().any(|entry| entry.what == what)
+    }
+
     /// What all releases cost together.
     pub fn mu(&self) -> f64 {
         self.entries.iter().map(|entry| entry.mu * entry.mu).sum::<f64>().sqrt()
@@ -268,7 +273,11 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), LedgerError> {
     let mut file = private().truncate(true).write(true).open(&new).map_err(at(&new))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&new))?;
     fs::rename(&new, path).map_err(at(path))?;
-    // The name is durable once the folder is.
+    sync_folder(path)
+}
+
+/// The name of a file is durable once its folder is.
+fn sync_folder(path: &Path) -> Result<(), LedgerError> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(at(folder))
 }

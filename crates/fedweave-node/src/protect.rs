@@ -30,14 +30,18 @@ pub fn protect(settings: &PartSettings) -> Result<(Plan, Option<RoundLog>), Ledg
             multiplier,
             rate: privacy.rate(),
         };
+        let log = log_path(path, &what);
+        if !ledger.has(&what) {
+            RoundLog::prepare(&log)?;
+        }
         let bought = ledger.rounds(&mut shelf, &what, privacy.cost(plan)?, budget, bought)?;
         let mut noise = NoisePlan::new(privacy.noise(plan, bought.multiplier)?, bought.key, bought.releases);
-        let (log, records) = RoundLog::open(&log_path(path, &what))?;
-        if !noise.recall(&records) {
+        let (records, made) = RoundLog::open(&log)?;
+        if !noise.recall(&made) {
             let damage = "a record of a release is damaged; nothing is sent before it is restored".into();
-            return Err(LedgerError::Damaged { path: log_path(path, &what), what: damage });
+            return Err(LedgerError::Damaged { path: log, what: damage });
         }
-        return Ok((Plan { data: privacy.inside(plan)?, noise: Some(noise), ..plan.clone() }, Some(log)));
+        return Ok((Plan { data: privacy.inside(plan)?, noise: Some(noise), ..plan.clone() }, Some(records)));
     }
     if privacy.on_votes() {
         let labels =

@@ -106,6 +106,7 @@ impl FederatedFit {
         let mut given = (problem, training);
         if protection.is_some() {
             // Parts have the rows; what is judged and shown here knows none.
+            input.notices.reading.clear();
             let nothing = input.data.select(&vec![false; input.data.len()]);
             input.data = nothing.clone();
             let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
@@ -143,6 +144,7 @@ impl FederatedFit {
             models: None,
             hub: None,
         };
+        input.notices.reading.clear();
         let nothing = input.data.select(&vec![false; input.data.len()]);
         input.data = nothing.clone();
         let problem = build(&request.fit, &input, &loss, nothing.clone(), lambda)?;
@@ -299,6 +301,7 @@ impl FederatedModels {
             let most = training.public.iter().map(|rows| rows.len()).max().unwrap_or(0);
             protection = Some(VoteProtection::new(choice, &input, task, most)?);
             // Parts have the rows; what is judged and shown here knows none.
+            input.notices.reading.clear();
             input = input.select(&vec![false; input.data.len()]);
             training.scaled = input.data.clone();
         }

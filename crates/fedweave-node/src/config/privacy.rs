@@ -110,6 +110,19 @@ impl PrivacySection {
                 "unknown; use statistics, gradients or votes",
             ));
         }
+        let gradients = "method = \"gradients\"";
+        let foreign = [
+            ("privacy.rate", self.rate.is_some() && !self.on_gradients(), gradients),
+            ("privacy.gradient-clip", self.gradient_clip.is_some() && !self.on_gradients(), gradients),
+            (
+                "privacy.clip",
+                self.clip.is_some() && (self.on_gradients() || self.on_votes()),
+                "method = \"statistics\"",
+            ),
+        ];
+        if let Some((key, _, owner)) = foreign.into_iter().find(|(_, given, _)| *given) {
+            return Err(ConfigFault::Belongs { key, owner: owner.into() });
+        }
         if self.on_votes() || self.teachers.is_some() {
             let owner =
                 |words: &str| Err(ConfigFault::Belongs { key: "privacy.method = \"votes\"", owner: words.into() });
@@ -130,11 +143,6 @@ impl PrivacySection {
             return Err(ConfigFault::Belongs { key: "[privacy]", owner: owner.into() });
         }
         if !self.on_gradients() {
-            let foreign =
-                [("privacy.rate", self.rate.is_some()), ("privacy.gradient-clip", self.gradient_clip.is_some())];
-            if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
-                return Err(ConfigFault::Belongs { key, owner: "method = \"gradients\"".into() });
-            }
             let squared = family == Family::Squared && !noisy;
             let owner = || "the squared loss, and to another method than noisy-fedgd".into();
             return if squared {

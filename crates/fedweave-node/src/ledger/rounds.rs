@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{LedgerError, at, private};
+use super::{LedgerError, at, private, sync_folder};
 use crate::noise::RECORD;
 use crate::protect::log_path;
 
@@ -16,8 +16,20 @@ pub struct RoundLog {
 }
 
 impl RoundLog {
+    /// Makes the file, durably, before anything is bought: from then on, that it is not there means that it was lost.
+    pub fn prepare(path: &Path) -> Result<(), LedgerError> {
+        let file = private().append(true).open(path).map_err(at(path))?;
+        file.sync_all().map_err(at(path))?;
+        sync_folder(path)
+    }
+
     /// Opens it; the records in it. What a crash left of a record that was not written whole was never used, and is cut off.
     pub fn open(path: &Path) -> Result<(RoundLog, Vec<u8>), LedgerError> {
+        if !path.exists() {
+            let what =
+                "it is lost, and with it which gradients were released; nothing is sent before it is restored".into();
+            return Err(LedgerError::Damaged { path: path.to_path_buf(), what });
+        }
         let mut file = private().read(true).append(true).open(path).map_err(at(path))?;
         let mut records = Vec::new();
         file.read_to_end(&mut records).map_err(at(path))?;
@@ -48,6 +60,9 @@ mod tests {
     fn records_stay_and_half_a_record_is_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
+        let lost = RoundLog::open(&path).unwrap_err();
+        assert!(matches!(lost, LedgerError::Damaged { .. }) && !path.exists(), "{lost}");
+        RoundLog::prepare(&path).unwrap();
         let (mut log, records) = RoundLog::open(&path).unwrap();
         assert!(records.is_empty());
         log.add(&[1; RECORD]).unwrap();

@@ -21,6 +21,9 @@ pub(super) fn check(settings: &PartSettings, factor: f64) -> Result<(), ProcessE
         () if plan.models.is_some() || plan.coupling.is_some() || plan.method.is_async() => {
             "judges models with parameters that are sent in step, with a coupling that is given"
         }
+        () if settings.privacy.as_ref().is_some_and(|(privacy, _)| privacy.on_gradients()) => {
+            "does not go with method = \"gradients\" in [privacy]: who is kept out would tell about rows"
+        }
         () => return Ok(()),
     };
     Err(ProcessError::Quarantine { why })

@@ -48,6 +48,15 @@ fn target_of(request: &FitRequest) -> String {
 fn ranges(request: &FitRequest, choice: &PrivacyChoice, input: &Input, target: (f64, f64)) -> Result<Ranges> {
     let features = &input.features[..input.features.len() - usize::from(request.model.intercept())];
     let known = features.iter().map(|name| choice.range(name)).collect::<Result<Vec<_>>>()?;
+    // Which columns are features follows from settings, not from what is in the rows.
+    for (k, (name, _)) in choice.ranges.iter().enumerate() {
+        require!(
+            features.contains(name) || *name == target_of(request),
+            "--dp-range {name}: no such feature; there are {}",
+            features.join(", ")
+        );
+        require!(!choice.ranges[..k].iter().any(|(other, _)| other == name), "--dp-range {name}: given twice");
+    }
     Ok(Ranges::new(known, target, choice.clip, request.model.intercept())?)
 }
 
@@ -59,7 +68,9 @@ fn scaling(ranges: &Ranges, intercept: bool) -> Scaling {
 }
 
 /// Fits with noise.
-pub(super) fn fit(request: FitRequest, input: Input, observer: &dyn Observer) -> Result<FitResult> {
+pub(super) fn fit(request: FitRequest, mut input: Input, observer: &dyn Observer) -> Result<FitResult> {
+    // What is odd about rows (columns that are the same everywhere, say) would tell about them.
+    input.notices.reading.clear();
     require!(
         request.rounds.is_none(),
         "--dp-epsilon goes with solvers that see all rows: leave out --solver and --rounds (--dp-method gradients has --dp-rounds)"

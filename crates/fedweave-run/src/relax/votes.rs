@@ -75,6 +75,8 @@ pub(super) fn protect(
     source: &dyn ModelSource,
 ) -> Result<(Input, VoteProtection)> {
     require!(request.held_out.spec.is_none(), "--dp-epsilon: errors on held-out rows would tell about them");
+    // What is odd about rows would tell about them.
+    input.notices.reading.clear();
     let (sets, _) = public::rows(request, &input, &input.data, None)?;
     let rows = |i: usize| sets[if sets.len() == 1 { 0 } else { i }].x();
     let most = sets.iter().map(|set| set.len()).max().unwrap_or(0);

@@ -60,6 +60,10 @@ impl ClassesRequest {
                 "--{key} does not go with --classes-as-nodes: rows are held out in folds, for all classes at once"
             );
         }
+        require!(
+            fit.privacy.is_none(),
+            "--dp-epsilon does not go with --classes-as-nodes: every row is at all nodes, and the noise is made for rows of one"
+        );
         let known = matches!(fit.model.family, Family::Squared | Family::Logistic | Family::SquaredHinge);
         require!(
             known,

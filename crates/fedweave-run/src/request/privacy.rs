@@ -200,6 +200,7 @@ impl VoteChoice {
             ("split-file", "errors on held-out rows would tell about them"),
             ("weight", "weights of rows would tell about them"),
             ("calibrate", "errors on rows would tell about them"),
+            ("time", "the order of rows, which decides who is taught what, would follow from what is in them"),
         ] {
             require!(!reader.has(key), "--{key} does not go with --dp-epsilon: {why}");
         }
@@ -243,6 +244,7 @@ fn refuse_leaks(reader: &Reader, job: Job) -> Result<()> {
         ("weight", "weights of rows would tell about them"),
         ("calibrate", "errors on rows would tell about them"),
         ("folds", "errors on rows would tell about them"),
+        ("time", "the order of rows, which decides who chooses lambda, would follow from what is in them"),
         ("resume", "a checkpoint holds models without noise"),
         ("loss-column", "all nodes must have the same loss"),
         ("hub", "the common mean is not released with noise"),

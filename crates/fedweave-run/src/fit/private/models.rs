@@ -11,7 +11,7 @@ use fedweave::{Dataset, Matrix};
 use fedweave_io::{Input, Noise};
 
 use super::super::FitResult;
-use super::{Protection, boxed, budget, certified, chosen, ranges, released, target_of};
+use super::{Protection, boxed, budget, certified, chosen, found, ranges, released, target_of};
 use crate::error::{Result, refuse, require};
 use crate::request::FitRequest;
 use crate::request::privacy::PrivacyMethod;
@@ -67,12 +67,12 @@ pub(super) fn fit(
     let problem = |loss: Box<dyn Loss>| {
         Ok::<_, crate::error::Error>(Problem::build(input.graph.clone(), loss, request.model.penalty(&input)?, lambda)?)
     };
-    let (solution, sensitivity, deviation) = if let Some((perturbation, tilt)) = tilt {
+    let (w, sensitivity, deviation) = if let Some((perturbation, tilt)) = tilt {
         let problem = problem(Box::new(Tilted::new(loss, tilt)))?;
         let mut solution = certified(&request, &problem, perturbation.gap, observer)?;
         perturbation.models.perturb_all(solution.w.as_mut_slice(), &mut source);
         let noise = perturbation.objective.iter().flatten().map(Grid::deviation).fold(0.0, f64::max);
-        (solution, 2.0 * gradient * share, noise)
+        (solution.w, 2.0 * gradient * share, noise)
     } else {
         let movement = Movement::new(gradient, share, ridge)?;
         let mut solution = certified(&request, &problem(loss)?, movement.gap, observer)?;
@@ -81,8 +81,10 @@ pub(super) fn fit(
             refuse!("--dp-epsilon: noise of {} cannot be drawn", multiplier * movement.bound);
         };
         grid.perturb_all(solution.w.as_mut_slice(), &mut source);
-        (solution, movement.bound, grid.deviation())
+        (solution.w, movement.bound, grid.deviation())
     };
+    // Which method took over from which would tell about rows.
+    let solution = found(w, input.graph.edges(), "certified minimiser", "how it was found would tell about rows");
     let protection = Protection {
         adjacency: "one row of one node replaced",
         rows: input.data.len(),

@@ -9,10 +9,12 @@
 mod binomial;
 mod canary;
 mod descent;
+mod misfit;
 
 pub use binomial::upper_bound;
 pub use canary::{Canaries, Flaw, Scores};
 pub use descent::DescentCanaries;
+pub use misfit::misfit;
 
 use super::accountant::gaussian;
 

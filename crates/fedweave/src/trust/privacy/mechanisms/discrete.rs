@@ -109,25 +109,7 @@ pub fn gaussian(sigma: Ratio, rng: &mut impl Rng) -> i64 {
 mod tests {
     use super::*;
     use crate::random::{Purpose, stream};
-
-    /// Pearson's statistic of `draws` against weights, as a standard normal number (Wilson and Hilferty).
-    fn misfit(draws: &[i64], weight: impl Fn(i64) -> f64) -> f64 {
-        let reach = draws.iter().map(|k| k.abs()).max().unwrap();
-        let total: f64 = (-4 * reach..=4 * reach).map(&weight).sum();
-        let mut counts = vec![0.0; (2 * reach + 1) as usize];
-        draws.iter().for_each(|k| counts[(k + reach) as usize] += 1.0);
-        let (mut chi, mut freedom, mut found, mut expected) = (0.0, -1.0, 0.0, 0.0);
-        for k in -reach..=reach {
-            found += counts[(k + reach) as usize];
-            expected += draws.len() as f64 * weight(k) / total;
-            if expected > 20.0 {
-                chi += (found - expected) * (found - expected) / expected;
-                (freedom, found, expected) = (freedom + 1.0, 0.0, 0.0);
-            }
-        }
-        let small: f64 = 2.0 / (9.0 * freedom);
-        ((chi / freedom).cbrt() - (1.0 - small)) / small.sqrt()
-    }
+    use crate::trust::privacy::audit::misfit;
 
     #[test]
     fn distributions_are_exact() {

@@ -149,25 +149,31 @@ fn panel(plan: &Plan, z: (f64, f64), floor: f64, rule: &[(f64, f64)]) -> (f64, f
     (half * total, half * up)
 }
 
-/// Raises the coefficients of a real sequence to a power. Returns bounds on the sum of the errors of all of them, if each was known
-/// to `error` before, and the sum of their squares.
+/// Raises the coefficients of a real sequence to a power. Returns a bound on the sum of the errors of all of them, if the errors before had a
+/// norm of at most `error`, and the sum of their squares.
+///
+/// A coefficient of size `s` that is off by `e` is off by at most `power (s + error)^(power - 1) e` afterwards; the sum of these is at most the norm of
+/// the factors times that of the errors (Cauchy and Schwarz).
 fn raise(x: &mut [Complex], power: f64, error: f64) -> (f64, f64) {
     let n = x.len();
     let least = (-NEGLIGIBLE / power).exp();
-    let (mut errors, mut squares) = (0.0, 0.0);
+    let (mut slopes, mut rounding, mut squares) = (0.0, 0.0, 0.0);
     for k in 0..=n / 2 {
         let r = x[k].norm_squared().sqrt() + error;
-        let raised = if r < least { Complex::default() } else { x[k].power(power) };
-        errors += 2.0
-            * match r < least {
-                true => (-NEGLIGIBLE).exp(),
-                false => (power * r.ln()).exp() * power * (error / r + 8.0 * f64::EPSILON),
-            };
+        let mut raised = Complex::default();
+        if r < least {
+            rounding += 2.0 * (-NEGLIGIBLE).exp();
+        } else {
+            raised = x[k].power(power);
+            let most = (power * r.ln()).exp();
+            slopes += 2.0 * (power * most / r).powi(2);
+            rounding += 2.0 * most * power * 8.0 * f64::EPSILON;
+        }
         squares += 2.0 * raised.norm_squared();
         x[k] = raised;
         if k > 0 {
             x[n - k] = Complex { re: raised.re, im: -raised.im };
         }
     }
-    (errors, squares)
+    (error * slopes.sqrt() + rounding, squares)
 }
