@@ -14,9 +14,9 @@ use fedweave::learn::race::Entry;
 use fedweave_io::load;
 use fedweave_report::Report;
 use fedweave_run::compare::CompareResult;
-use fedweave_run::request::{CompareRequest, Settings, Value};
+use fedweave_run::request::{CompareRequest, FitRequest, Settings, Value};
 use fedweave_run::tune::TuneResult;
-use fedweave_run::{compare, run_dir, tune};
+use fedweave_run::{compare, fit, run_dir, tune};
 use tempfile::TempPath;
 
 use crate::progress::Terminal;
@@ -53,7 +53,8 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
 fn houses(out: &Path, seed: u64) -> Result<Exit> {
     let writer = run_dir::create_at(out, true)?;
     let file = unpacked(HOUSES)?;
-    let (request, spec) = CompareRequest::of_files(&settings(&file, seed))?;
+    let settings = settings(&file, seed);
+    let (request, spec) = CompareRequest::of_files(&settings)?;
     let terminal = Terminal::new();
     let compared = compare::compare(request, load(&spec)?, &terminal)?;
     terminal.finish();
@@ -64,8 +65,38 @@ fn houses(out: &Path, seed: u64) -> Result<Exit> {
     writer.write_json(run_dir::SUMMARY, &compare::summary(&compared))?;
     run_dir::write_report(&writer, &page(tuned, &compared)?)?;
     writer.finish()?;
+    write_network(settings, &out.join(run_dir::HOUSES), &compared, out)?;
     say(&words(tuned, &compared, out))?;
     Ok(Exit::Done)
+}
+
+/// The fit of the networked models of a comparison.
+fn network_settings(settings: Settings, compared: &CompareResult) -> Settings {
+    let chosen = &compared.outcomes[0].networked;
+    settings
+        .without(&["lambda-grid", "train", "validation", "tune"])
+        .with("ridge", Value::Numbers(vec![chosen.ridge]))
+        .with("lambda", Value::Number(chosen.lambda.unwrap_or(0.0)))
+}
+
+/// The networked models from all rows of `table`, as a run like any other: it can be explained, stressed and audited.
+fn write_network(settings: Settings, table: &Path, compared: &CompareResult, out: &Path) -> Result<()> {
+    let table = Value::Text(table.to_string_lossy().into_owned());
+    let (request, spec) = FitRequest::of_files(&network_settings(settings, compared).with("nodes", table))?;
+    let terminal = Terminal::new();
+    let fitted = fit::fit(request, load(&spec)?, &terminal)?;
+    terminal.finish();
+    fit::write_run(&fitted, run_dir::create_at(&out.join(run_dir::NETWORK_RUN), true)?)?;
+    Ok(())
+}
+
+/// What to do with the networked models.
+fn network_words(out: &Path) -> String {
+    let run = out.join(run_dir::NETWORK_RUN);
+    format!(
+        "the network from all rows, and what was measured about it: fedweave trust {} --out trust.html",
+        run.display()
+    )
 }
 
 fn settings(houses: &Path, seed: u64) -> Settings {
@@ -108,13 +139,13 @@ fn page(tuned: &TuneResult, compared: &CompareResult) -> Result<Report> {
 fn words(tuned: &TuneResult, compared: &CompareResult, out: &Path) -> String {
     let part = |entry: &Entry| format!("{:.0} % {}", 100.0 * entry.member.share, entry.member.name);
     let parts = tuned.race.winners().map(part).collect::<Vec<_>>().join(", ");
-    let best = compared.best();
+    let (best, network) = (compared.best(), network_words(out));
     let out = out.display();
     format!(
         "house prices in 160 places of Lucas County, Ohio: 15 sales known in each, the other {} to be predicted\n\n{}\n\n\
          best on rows that nobody has seen: {}\n\
          tuned, chosen by folds of the known sales alone: {parts}\n\n\
-         report: {out}/report.html\npredict: fedweave predict {out} {out}/houses.csv.gz --interval 0.9 > predictions.csv\n\
+         report: {out}/report.html\npredict: fedweave predict {out} {out}/houses.csv.gz --interval 0.9 > predictions.csv\n{network}\n\
          the same by hand: {COMMAND}",
         compared.input.data.len() - tuned.input.data.len(),
         compare::text(compared),

@@ -8,7 +8,7 @@ use fedweave::penalty::{HuberNorm, Norm2, Penalty, SquaredNorm};
 use fedweave::solve::{PrimalDualRound, RobustOptions, RobustRound, Round, Settings, Watch, solve};
 use fedweave::trust::attack::{Cast, Lie, rounds_under_attack};
 use fedweave::trust::defence::Rule;
-use fedweave::trust::defence::screen::{Suspicion, screened, suspicions};
+use fedweave::trust::defence::screen::{Suspicion, screened, suspicions, suspicions_of};
 use fedweave::tune::Errors;
 use fedweave::{Dataset, Graph, Matrix, Problem};
 
@@ -18,8 +18,9 @@ use crate::attack_networks::AttackedNetwork;
 /// Keeps all losses strongly convex.
 const RIDGE: f64 = 0.01;
 const LAMBDAS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
-/// Rounds under attack, fewer if nothing moves any more.
-const ROUNDS: usize = 400;
+/// Rounds under attack, fewer if nothing moves any more; a learnt metric, with its common mean, takes longer.
+const ROUNDS: usize = 2_000;
+const ROUNDS_LEARNT: usize = 4_000;
 /// Relative to the objective, of which the losses of attackers may be nearly all.
 const TOLERANCE: f64 = 1e-11;
 /// Neighbours more than so many times as bad as the median one are left out.
@@ -37,11 +38,13 @@ pub enum Defence {
     LearntHuber,
     LearntNorm,
     Rule(Rule),
+    /// CS+, after which neighbours are judged, and CS+ again without those found guilty.
+    ClippedScreened,
 }
 
 impl Defence {
     /// All of them; the first is none.
-    pub const ALL: [Defence; 12] = [
+    pub const ALL: [Defence; 13] = [
         Defence::Squared,
         Defence::Norm2,
         Defence::Huber,
@@ -54,6 +57,7 @@ impl Defence {
         Defence::Rule(Rule::TrimmedMean),
         Defence::Rule(Rule::ClippedGossip),
         Defence::Rule(Rule::ClippedSum),
+        Defence::ClippedScreened,
     ];
     /// Those that are compared with the others.
     pub const RIVALS: [Defence; 3] =
@@ -70,11 +74,25 @@ impl Defence {
             Defence::LearntHuber => "learnt, huber".into(),
             Defence::LearntNorm => "learnt, norm".into(),
             Defence::Rule(rule) => rule.name().into(),
+            Defence::ClippedScreened => "cs-plus, screened".into(),
         }
     }
 
     fn is_learnt(self) -> bool {
         matches!(self, Defence::LearntQuadratic | Defence::LearntHuber | Defence::LearntNorm)
+    }
+
+    fn is_screened(self) -> bool {
+        matches!(self, Defence::Screened | Defence::ClippedScreened)
+    }
+
+    /// The rule that takes the place of the pull, if one does.
+    fn rule(self) -> Option<Rule> {
+        match self {
+            Defence::Rule(rule) => Some(rule),
+            Defence::ClippedScreened => Some(Rule::ClippedSum),
+            _ => None,
+        }
     }
 
     fn family(self) -> Family {
@@ -124,9 +142,10 @@ impl Tuned {
             true => Some(Arc::new(learn(&net.graph, &net.train, &CouplingOptions::default())?.coupling)),
             false => None,
         };
-        let mut best = (f64::INFINITY, Tuned { defence, lambda: LAMBDAS[0], reach, liars, honest: honest.clone() });
+        let plain = Tuned { defence, lambda: LAMBDAS[0], reach, liars, honest };
+        let mut best = (f64::INFINITY, plain.clone());
         for lambda in LAMBDAS.into_iter().take(if defence.is_learnt() { 1 } else { LAMBDAS.len() }) {
-            let tuned = Tuned { defence, lambda, reach, liars, honest: honest.clone() };
+            let tuned = Tuned { lambda, ..plain.clone() };
             let error = mean_error(&net.validation, &tuned.models(peace, &net.train, None)?.w, judged)?;
             if error < best.0 {
                 best = (error, tuned);
@@ -142,7 +161,7 @@ impl Tuned {
         }
         let problem = self.problem(graph, data)?;
         let first = self.run(&problem, attack)?;
-        if self.defence != Defence::Screened {
+        if !self.defence.is_screened() {
             return Ok(first);
         }
         let (kept, _) = screened(graph, &first.suspicions, SCREEN)?;
@@ -158,8 +177,8 @@ impl Tuned {
     fn run(&self, problem: &Problem, attack: Option<(&Cast, Lie)>) -> Result<Outcome, Error> {
         let (n, d) = (problem.nodes(), problem.dim());
         let (own, w) = ((0..n as u32).collect(), Matrix::zeros(n, d));
-        let mut round: Box<dyn Round + '_> = match (self.defence, attack) {
-            (Defence::Rule(rule), _) => {
+        let mut round: Box<dyn Round + '_> = match (self.defence.rule(), attack) {
+            (Some(rule), _) => {
                 let options = RobustOptions { rule, liars: self.liars, step: None };
                 Box::new(RobustRound::new(problem, own, &w, options)?)
             }
@@ -183,9 +202,20 @@ impl Tuned {
             }
         };
         let mut see = |k: usize, round: &dyn Round, _: &Matrix| !k.is_multiple_of(20) || round.residual() > 1e-6;
-        let heard = rounds_under_attack(&mut *round, cast, lie, ROUNDS, &mut see);
-        let suspicions = suspicions(problem, &heard.said, &round.flows());
+        let rounds = if self.defence.is_learnt() { ROUNDS_LEARNT } else { ROUNDS };
+        let heard = rounds_under_attack(&mut *round, cast, lie, rounds, &mut see);
+        let suspicions = suspicions_of(problem, &heard, &round.flows());
         Ok(Outcome { w: round.models().clone(), suspicions })
+    }
+
+    /// What a difference of models costs with a learnt coupling.
+    fn form(&self, coupling: &Coupling, graph: &Graph, data: &Dataset) -> Result<Form, Error> {
+        let usual = coupling.usual_distance(graph, &coupling.posterior(graph, data)?);
+        Ok(match self.defence {
+            Defence::LearntHuber => Form::Huber(usual),
+            Defence::LearntNorm => Form::Norm(usual),
+            _ => Form::Quadratic,
+        })
     }
 
     /// The coupling is learnt from the rows as they are, poisoned ones too.
@@ -194,13 +224,7 @@ impl Tuned {
             (Some(honest), Some(_)) => honest.clone(),
             _ => Arc::new(learn(graph, data, &CouplingOptions::default())?.coupling),
         };
-        let usual = coupling.usual_distance(graph, &coupling.posterior(graph, data)?);
-        let form = match self.defence {
-            Defence::LearntHuber => Form::Huber(usual),
-            Defence::LearntNorm => Form::Norm(usual),
-            _ => Form::Quadratic,
-        };
-        let problem = coupling.bounded_problem(graph, data, form)?;
+        let problem = coupling.bounded_problem(graph, data, self.form(&coupling, graph, data)?)?;
         // The common mean is one node more, and honest.
         let cast = attack.map(|(cast, lie)| Ok::<_, Error>((Cast::new(problem.graph(), &cast.attackers)?, lie)));
         let cast = cast.transpose()?;

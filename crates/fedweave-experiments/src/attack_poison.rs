@@ -8,21 +8,21 @@ use rayon::prelude::*;
 use crate::attack_defences::{Defence, Tuned, mean_error, usual_distance};
 use crate::attack_networks::AttackedNetwork;
 use crate::real_networks::RealNetwork;
-use crate::{Check, Error, Outcome, Progress, Setting, Table, short};
+use crate::{Cell, Check, Error, Outcome, Progress, Setting, Table, short};
 
 /// Samples of the bootstrap over stations.
 const SAMPLES: usize = 2_000;
 
-/// Degrees by which labels of so many nearest neighbours are shifted.
-const CASES: [(Defence, usize, f64); 8] = [
-    (Defence::Squared, 2, 10.0),
-    (Defence::Squared, 1, 100.0),
-    (Defence::Squared, 4, 1_000.0),
-    (Defence::Norm2, 2, 10.0),
-    (Defence::Norm2, 1, 100.0),
-    (Defence::Norm2, 4, 1_000.0),
-    (Defence::Huber, 4, 1_000.0),
-    (Defence::Screened, 4, 1_000.0),
+/// So many nearest neighbours, and the degrees by which their labels are shifted.
+const ATTACKS: [(usize, f64); 3] = [(2, 10.0), (1, 100.0), (4, 1_000.0)];
+const DEFENCES: [Defence; 7] = [
+    Defence::Squared,
+    Defence::Norm2,
+    Defence::Huber,
+    Defence::Screened,
+    Defence::LearntQuadratic,
+    Defence::LearntHuber,
+    Defence::LearntNorm,
 ];
 
 pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error> {
@@ -34,46 +34,85 @@ pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error>
         &["penalty", "neighbours", "degrees", "stations", "median", "mean", "mean_low", "mean_high", "largest"];
     let mut table = Table::new("rises", columns);
     let mut found = Outcome::default();
-    for (k, (defence, neighbours, degrees)) in CASES.into_iter().enumerate() {
-        progress(k, CASES.len());
+    let total = DEFENCES.len() * ATTACKS.len();
+    for (k, defence) in DEFENCES.into_iter().enumerate() {
         let tuned = Tuned::in_peace(defence, &net, &net.graph, &every, reach, 0)?;
         let clean = tuned.models(&net.graph, &net.train, None)?.w;
-        let rise = |&i: &usize| -> Result<f64, Error> {
-            let near: Vec<usize> = around(&net.graph, i).into_iter().take(neighbours).collect();
-            let rows = poisoned(&net.train, &near, &DataAttack::Labels(degrees / net.unit), 1);
-            let w = tuned.models(&net.graph, &rows, None)?.w;
-            Ok(mean_error(&net.test, &w, &[i])? / mean_error(&net.test, &clean, &[i])? - 1.0)
-        };
-        let mut rises = stations.par_iter().map(rise).collect::<Result<Vec<f64>, _>>()?;
-        rises.sort_by(f64::total_cmp);
-        let mean = rises.iter().sum::<f64>() / rises.len() as f64;
-        let (low, high) = bootstrap(&rises, setting.seed);
-        let (median, largest) = (rises[rises.len() / 2], rises[rises.len() - 1]);
-        table.push([
-            defence.name().into(),
-            neighbours.into(),
-            degrees.into(),
-            rises.len().into(),
-            median.into(),
-            mean.into(),
-            low.into(),
-            high.into(),
-            largest.into(),
-        ]);
-        let ours = format!("median {}, mean {} ({} to {})", short(median), short(mean), short(low), short(high));
-        let what = format!("{}: {neighbours} neighbours at +{degrees}", defence.name());
-        let (said, holds) = match (defence, neighbours) {
-            (Defence::Squared, 2) => ("rises by more than 0.2", low > 0.2),
-            (Defence::Squared, _) => ("rises by more than 1", low > 1.0),
-            _ => ("the median rises by less than 0.2", median < 0.2),
-        };
-        let cause = "all of its nearest neighbours lie: each pull is bounded, but no majority is honest, and lambda was chosen in peace";
-        found.checks.push(Check::new(what, said, ours, holds).because(cause));
+        for (attack, (neighbours, degrees)) in ATTACKS.into_iter().enumerate() {
+            progress(k * ATTACKS.len() + attack, total);
+            let rise = |&i: &usize| -> Result<f64, Error> {
+                let near: Vec<usize> = around(&net.graph, i).into_iter().take(neighbours).collect();
+                let rows = poisoned(&net.train, &near, &DataAttack::Labels(degrees / net.unit), 1);
+                let w = tuned.models(&net.graph, &rows, None)?.w;
+                Ok(mean_error(&net.test, &w, &[i])? / mean_error(&net.test, &clean, &[i])? - 1.0)
+            };
+            let rises = stations.par_iter().map(rise).collect::<Result<Vec<f64>, _>>()?;
+            let rises = Rises::of(rises, setting.seed);
+            table.push(rises.cells(defence, neighbours, degrees));
+            found.checks.extend(rises.check(defence, neighbours, degrees));
+        }
     }
-    progress(CASES.len(), CASES.len());
+    progress(total, total);
     found.tables.push(table);
     found.notes.push("rises of the squared test error of a station, relative to no attack; 10 training hours a station; intervals: 95 % of the mean over stations, by bootstrap".into());
     Ok(found)
+}
+
+/// What stations suffer, in order, and 95 % of the mean.
+struct Rises {
+    all: Vec<f64>,
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Rises {
+    fn of(mut all: Vec<f64>, seed: u64) -> Rises {
+        all.sort_by(f64::total_cmp);
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let (low, high) = bootstrap(&all, seed);
+        Rises { all, mean, low, high }
+    }
+
+    fn median(&self) -> f64 {
+        self.all[self.all.len() / 2]
+    }
+
+    fn cells(&self, defence: Defence, neighbours: usize, degrees: f64) -> [Cell; 9] {
+        let largest = self.all[self.all.len() - 1];
+        [
+            defence.name().into(),
+            neighbours.into(),
+            degrees.into(),
+            self.all.len().into(),
+            self.median().into(),
+            self.mean.into(),
+            self.low.into(),
+            self.high.into(),
+            largest.into(),
+        ]
+    }
+
+    /// What is expected; nothing of a learnt coupling without a limit, which also learns that rows are wrong.
+    fn check(&self, defence: Defence, neighbours: usize, degrees: f64) -> Option<Check> {
+        let median = self.median();
+        let (said, holds) = match (defence, neighbours) {
+            (Defence::LearntQuadratic, _) => return None,
+            (Defence::Squared, 2) => ("rises by more than 0.2", self.low > 0.2),
+            (Defence::Squared, _) => ("rises by more than 1", self.low > 1.0),
+            _ => ("the median rises by less than 0.2", median < 0.2),
+        };
+        let ours = format!(
+            "median {}, mean {} ({} to {})",
+            short(median),
+            short(self.mean),
+            short(self.low),
+            short(self.high)
+        );
+        let what = format!("{}: {neighbours} neighbours at +{degrees}", defence.name());
+        let cause = "all of its nearest neighbours lie: each pull is bounded, but no majority is honest, and lambda was chosen in peace";
+        Some(Check::new(what, said, ours, holds).because(cause))
+    }
 }
 
 /// 95 % of the means of resampled stations.

@@ -14,9 +14,10 @@ use crate::{Cell, Check, Error, Outcome, Progress, Setting, Table, short};
 
 const SHARES: [f64; 2] = [0.1, 0.2];
 const SEEDS: u64 = 5;
+const NETWORKS: usize = 3;
 /// Factors that attackers try on their lies; the worst counts.
 const FACTORS: [f64; 3] = [1.0, 3.0, 30.0];
-/// Deviations by which labels are shifted, and where a backdoor leads.
+/// Deviations by which labels and features are shifted, and where a backdoor leads.
 const SHIFT: f64 = 5.0;
 /// A trigger, in deviations of its feature.
 const TRIGGER: f64 = 4.0;
@@ -37,6 +38,7 @@ impl Attack {
         let trigger = Trigger { feature: 0, value: TRIGGER };
         let rows = [
             Attack::Rows("labels", DataAttack::Labels(SHIFT)),
+            Attack::Rows("features", DataAttack::Features(SHIFT)),
             Attack::Rows("clean labels", DataAttack::CleanLabels),
             Attack::Rows("backdoor", DataAttack::Backdoor { trigger, label: SHIFT }),
         ];
@@ -80,18 +82,15 @@ pub fn run(setting: &Setting, progress: &mut Progress) -> Result<Outcome, Error>
     let seeds = if setting.quick { 1 } else { SEEDS };
     let shares = if setting.quick { &SHARES[1..] } else { &SHARES[..] };
     let mut cells = Vec::new();
-    let networks = if setting.quick { 1 } else { 3 };
-    let total = networks * shares.len() * seeds as usize;
+    let total = NETWORKS * shares.len() * seeds as usize;
     let mut done = 0;
     for seed in setting.seed..setting.seed + seeds {
+        progress(done, total);
         let all = AttackedNetwork::all(seed)?;
-        for net in all.iter().rev().take(networks) {
-            for &share in shares {
-                progress(done, total);
-                cells.extend(measured(net, share, seed)?);
-                done += 1;
-            }
-        }
+        let pairs: Vec<_> = all.iter().flat_map(|net| shares.iter().map(move |share| (net, *share))).collect();
+        let found = pairs.par_iter().map(|(net, share)| measured(net, *share, seed));
+        cells.extend(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
+        done += pairs.len();
     }
     progress(total, total);
     Ok(report(&cells, shares))
@@ -124,9 +123,9 @@ fn measured(net: &AttackedNetwork, share: f64, seed: u64) -> Result<Vec<Cellular
         let alone = mean_error(&net.test, &tuned.models(&peace, &net.train, None)?.w, &honest)?;
         let mut cells = vec![cell("removed", alone / base, None, None)];
         let honest_models = tuned.models(&net.graph, &net.train, None)?.w;
-        for attack in Attack::all() {
+        let under = |attack: &Attack| -> Result<Cellular, Error> {
             let (mut ratio, mut area, mut success) = (f64::NEG_INFINITY, None, None);
-            match &attack {
+            match attack {
                 Attack::Rows(_, how) => {
                     let found = tuned.models(&net.graph, &poisoned(&net.train, &attackers, how, 1), None)?;
                     ratio = mean_error(&net.test, &found.w, &honest)? / base;
@@ -149,8 +148,10 @@ fn measured(net: &AttackedNetwork, share: f64, seed: u64) -> Result<Vec<Cellular
                     }
                 }
             }
-            cells.push(cell(attack.name(), ratio, area, success));
-        }
+            Ok(cell(attack.name(), ratio, area, success))
+        };
+        let found = Attack::all().par_iter().map(under).collect::<Result<Vec<_>, _>>()?;
+        cells.extend(found);
         Ok(cells)
     };
     let all: Vec<Vec<Cellular>> = Defence::ALL.par_iter().map(of_defence).collect::<Result<_, _>>()?;
@@ -264,7 +265,7 @@ fn report(cells: &[Cellular], shares: &[f64]) -> Outcome {
     }
     found.tables = vec![table, worst];
     found.notes.push(format!(
-        "ratios are to the squared penalty without attackers; lambda of every defence is chosen without attackers; rules know how many neighbours lie at most; lies try the factors {FACTORS:?}; labels shift by {SHIFT} deviations"
+        "ratios are to the squared penalty without attackers; lambda of every defence is chosen without attackers; rules know how many neighbours lie at most; lies try the factors {FACTORS:?}; labels and features shift by {SHIFT} deviations"
     ));
     found
 }

@@ -31,6 +31,8 @@ pub const PAGE: &str = "report.html";
 pub const HOUSES: &str = "houses.csv.gz";
 /// The rows of the demo of the weather.
 pub const STATIONS: &str = "stations.csv.gz";
+/// The run of the networked models, in the folder of a demo.
+pub const NETWORK_RUN: &str = "network";
 
 /// The edges that were learnt, with the reasons for them.
 pub const EDGES: &str = "edges.csv";

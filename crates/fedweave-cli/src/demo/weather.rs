@@ -15,7 +15,7 @@ use fedweave_run::predictor::encoding_of;
 use fedweave_run::request::{CompareRequest, FitRequest, Settings, Value};
 use fedweave_run::{compare, fit, run_dir};
 
-use super::unpacked;
+use super::{network_settings, network_words, unpacked, write_network};
 use crate::progress::Terminal;
 use crate::{Exit, say};
 
@@ -33,7 +33,7 @@ pub fn run(out: &Path, seed: u64) -> Result<Exit> {
     let (request, spec) = CompareRequest::of_files(&settings)?;
     let terminal = Terminal::new();
     let compared = compare::compare(request, load(&spec)?, &terminal)?;
-    let fit = refit(settings, &compared, &terminal)?;
+    let fit = refit(settings.clone(), &compared, &terminal)?;
     terminal.finish();
 
     let mut page = fit::report_of(&fit)?;
@@ -44,6 +44,7 @@ pub fn run(out: &Path, seed: u64) -> Result<Exit> {
     writer.write_json(run_dir::ENCODING, &encoding_of(&fit.loss, &fit.input))?;
     run_dir::write_report(&writer, &page)?;
     writer.finish()?;
+    write_network(settings, &out.join(run_dir::STATIONS), &compared, out)?;
     say(&words(&fit, &compared, out))?;
     Ok(Exit::Done)
 }
@@ -70,12 +71,7 @@ fn settings(stations: &Path, seed: u64) -> Settings {
 
 /// The networked models of the comparison once more, to certify them and to see how they were found.
 fn refit(settings: Settings, compared: &CompareResult, terminal: &Terminal) -> Result<FitResult> {
-    let chosen = &compared.outcomes[0].networked;
-    let settings = settings
-        .without(&["lambda-grid", "train", "validation"])
-        .with("ridge", Value::Numbers(vec![chosen.ridge]))
-        .with("lambda", Value::Number(chosen.lambda.unwrap_or(0.0)));
-    let (request, spec) = FitRequest::of_files(&settings)?;
+    let (request, spec) = FitRequest::of_files(&network_settings(settings, compared))?;
     let mut input = load(&spec)?;
     let held = compared.request.held_out.spec.expect("compare holds out rows");
     let part = split(&input.data, input.groups.as_deref(), &held)?;
@@ -109,11 +105,12 @@ fn words(fit: &FitResult, compared: &CompareResult, out: &Path) -> String {
         "207 weather stations of Finland, 4 nearest neighbours, 10 training hours a station: temperature from the hour and a trend\n\n\
          {}\n\nnetworked: lambda {}, ridge {}, {} iterations, {gap}\n\
          with the same hours held out at all stations (--split-by time) the advantage over local is gone\n\n\
-         report: {}\nthe same by hand: {COMMAND}",
+         report: {}\n{}\nthe same by hand: {COMMAND}",
         compare::text(compared),
         fit.problem.lambda(),
         fit.request.model.ridges[0],
         s.iterations,
         out.join("report.html").display(),
+        network_words(out),
     )
 }

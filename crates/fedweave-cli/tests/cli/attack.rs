@@ -87,6 +87,9 @@ fn backdoors_open_and_clean_labels_stay_clean() {
     assert!(success(&shut) < 0.5 * success(&open), "{shut}");
     let clean = attack("--kind clean-label --penalty squared --lambda 3");
     assert!(raise(&clean) > 0.0, "{clean}");
+    let moved = |flags: &str| attack(&format!("--kind feature --raise 1e9 {flags}"));
+    let (near, far) = (moved("--penalty squared --lambda 3"), moved("--penalty squared --lambda 3 --shift 30"));
+    assert!(raise(&near) > 0.0 && raise(&far) != raise(&near), "{near} {far}");
     // In words, and for all nodes.
     let words =
         sandbox.succeed(&format!("attack {BASE} --lambda 0.3 --kind label --shift 5 --penalty norm2 --budget 2"));
@@ -124,4 +127,24 @@ fn screening_leaves_out_the_edges_of_a_node_that_is_off() {
     let exact = sandbox.json(&format!("fit {BASE} --lambda 0.3 --penalty squared"));
     let objective = |found: &Value| found["objective"].as_f64().unwrap();
     assert!((objective(&sum) - objective(&exact)).abs() < 2e-6 * objective(&exact).max(1.0), "{sum}");
+}
+
+/// With the quadratic form one neighbour pulls without limit; bounded forms hold it, in rounds and where it poisons rows.
+#[test]
+fn a_learnt_coupling_with_a_limit_stands_where_the_quadratic_one_breaks() {
+    let sandbox = Sandbox::new();
+    star(&sandbox);
+    let base = "nodes.csv --edges edges.csv --target y --coupling learnt --structure likelihood";
+    let attack = |flags: &str| sandbox.json(&format!("attack {base} --victim n0 --budget 1 --raise 1e9 {flags}"));
+    let quadratic = attack("--kind model --lie constant");
+    assert_eq!((&quadratic["penalty"], &quadratic["lambda"]), (&"learnt, quadratic".into(), &Value::Null));
+    for form in ["huber", "norm"] {
+        let bounded = attack(&format!("--kind model --lie constant --coupling-penalty {form}"));
+        assert!(raise(&bounded) < 0.2 * raise(&quadratic), "{form}: {bounded} {quadratic}");
+        let why = bounded["steps"][0]["no_bound"].as_str().unwrap();
+        assert!(why.contains("has a limit"), "{why}");
+        let poisoned = attack(&format!("--kind label --shift 5 --coupling-penalty {form}"));
+        assert_eq!(poisoned["penalty"], format!("learnt, {form}"));
+        assert!(raise(&poisoned).is_finite(), "{poisoned}");
+    }
 }

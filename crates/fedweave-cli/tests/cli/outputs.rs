@@ -774,6 +774,11 @@ fn the_demo_tells_its_story() {
         assert!(words.contains(word), "{word}: {words}");
     }
     assert!(sandbox.read("fedweave-demo/report.html").contains("Finland"));
+    // The network of the demo is a run like any other.
+    assert!(words.contains("fedweave trust fedweave-demo/network"), "{words}");
+    let found = sandbox.json("trust fedweave-demo/network --folds 2 --fits 1 --out trust.html");
+    let [measured, items] = ["items_measured", "items"].map(|key| found[key].as_f64().unwrap());
+    assert!(measured >= 0.7 * items, "{measured} of {items}");
 }
 
 #[test]

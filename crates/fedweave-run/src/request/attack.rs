@@ -4,20 +4,24 @@ use fedweave::matrix::Matrix;
 use fedweave::trust::attack::Lie;
 use fedweave_io::InputSpec;
 
+use super::coupling::CouplingChoice;
 use super::keys::Job;
 use super::rounds::RoundsMethod;
 use super::settings::{Reader, Settings};
 use super::{FitRequest, unread};
 use crate::error::{Error, Result, refuse, require};
 
-/// Rounds in which attackers lie.
+/// Rounds in which attackers lie; a learnt metric, with its common mean, takes longer to settle.
 const ROUNDS: usize = 400;
+const ROUNDS_LEARNT: usize = 4_000;
 
 /// What is attacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttackKind {
     /// Labels of rows.
     Label,
+    /// Features of rows.
+    Feature,
     /// Features of rows whose labels stay true.
     CleanLabel,
     /// Rows with a trigger.
@@ -29,8 +33,9 @@ pub enum AttackKind {
 }
 
 impl AttackKind {
-    const NAMES: [(&'static str, AttackKind); 5] = [
+    const NAMES: [(&'static str, AttackKind); 6] = [
         ("label", AttackKind::Label),
+        ("feature", AttackKind::Feature),
         ("clean-label", AttackKind::CleanLabel),
         ("backdoor", AttackKind::Backdoor),
         ("model", AttackKind::Model),
@@ -61,7 +66,7 @@ pub struct AttackRequest {
     pub budget: Option<usize>,
     /// The relative increase of the error that is wanted.
     pub raise: f64,
-    /// How far labels are shifted.
+    /// How far labels are shifted; deviations by which features are.
     pub shift: Option<f64>,
     /// Column and value of the trigger.
     pub trigger: Option<(String, f64)>,
@@ -103,13 +108,13 @@ impl AttackRequest {
                 reader.text("solver").unwrap_or_default()
             );
         }
-        require!(reader.has("kind"), "which attack? give --kind label, clean-label, backdoor, model or dos");
+        require!(reader.has("kind"), "which attack? give --kind label, feature, clean-label, backdoor, model or dos");
         let kind = reader.choice("kind", &AttackKind::NAMES)?;
         let only = |key: &'static str, kinds: &[AttackKind]| match reader.has(key) && !kinds.contains(&kind) {
             true => Err(Error::Request(format!("--{key} does not go with --kind {}", kind.name()))),
             false => Ok(()),
         };
-        only("shift", &[AttackKind::Label])?;
+        only("shift", &[AttackKind::Label, AttackKind::Feature])?;
         only("trigger", &[AttackKind::Backdoor])?;
         only("wanted", &[AttackKind::Backdoor])?;
         only("lie", &[AttackKind::Model, AttackKind::Dos])?;
@@ -118,7 +123,8 @@ impl AttackRequest {
         require!(shift.is_none_or(|s| s.is_finite() && s != 0.0), "--shift: must be a number other than zero");
         let budget = reader.count("budget");
         require!(budget != Some(0), "--budget 0: at least one node");
-        let rounds = reader.count("rounds").unwrap_or(ROUNDS);
+        let usual = if fit.coupling == CouplingChoice::Learnt { ROUNDS_LEARNT } else { ROUNDS };
+        let rounds = reader.count("rounds").unwrap_or(usual);
         require!((1..=1_000_000).contains(&rounds), "--rounds {rounds}: give 1 to 1000000");
         Ok(AttackRequest {
             victim: reader.string("victim").filter(|name| name != "all"),

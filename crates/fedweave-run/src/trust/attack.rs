@@ -5,7 +5,9 @@
 //! with that of the same nodes if attackers behave.
 
 mod lab;
+mod learnt;
 mod result;
+mod rows;
 
 use fedweave::trust::attack::{around, spread};
 use fedweave_io::Input;

@@ -6,26 +6,24 @@ use fedweave::robustness::liars_bound;
 use fedweave::solve::{PrimalDualRound, RobustRound, Round, Start, Watch, solve};
 use fedweave::split::Part;
 use fedweave::trust::attack::{Cast, DataAttack, Lie, Trigger, poisoned, rounds_under_attack};
-use fedweave::trust::defence::screen::{screened, suspicions};
+use fedweave::trust::defence::screen::{Suspicion, screened, suspicions, suspicions_of};
 use fedweave::tune::Errors;
 use fedweave::{Dataset, Graph, Problem};
 use fedweave_io::Input;
 use rayon::prelude::*;
 
+use super::learnt::LearntLab;
 use super::result::{Proven, Step};
+use super::rows::{data_attack, label_range};
 use crate::checks::hold_out;
 use crate::error::{Result, refuse, require};
 use crate::fit;
 use crate::request::FitRequest;
-use crate::request::attack::{AttackKind, AttackRequest};
+use crate::request::attack::AttackRequest;
+use crate::request::coupling::CouplingChoice;
 use crate::request::rounds::RoundsMethod;
 use crate::training::TrainingRows;
 use crate::watch::Observer;
-
-/// Standard deviations by which labels are shifted if nobody says how far.
-const SHIFT: f64 = 3.0;
-/// A trigger is this many deviations beyond the largest value of its feature.
-const TRIGGER: f64 = 1.0;
 
 /// Above this, an objective is solved again, to the accuracy of an objective of 1 ...
 const OBJECTIVE_USUAL: f64 = 10.0;
@@ -37,7 +35,7 @@ const ITERATIONS_MAX: usize = 20_000;
 /// Rows, an honest fit, and what to judge by.
 pub struct Lab {
     pub input: Input,
-    pub lambda: f64,
+    lambda: f64,
     pub family: Family,
     /// Error of held-out rows.
     pub test: Box<dyn Loss>,
@@ -47,6 +45,8 @@ pub struct Lab {
     test_rows: Dataset,
     /// What attackers do to rows, if that is what they do.
     attack: Option<DataAttack>,
+    /// The coupling, if it is learnt.
+    learnt: Option<LearntLab>,
     /// Ratio of steps that suits the honest problem.
     step_ratio: f64,
     honest: Matrix,
@@ -62,13 +62,17 @@ impl Lab {
         let (lambda, input, loss) = (fitted.problem.lambda(), fitted.input.with_graph(graph), fitted.loss);
         let LossSpec::Same(family) = loss else { refuse!("attacks need one loss for all nodes") };
         require!(family != Family::Point, "attacks need a column that is predicted: not the point loss");
-        let fit = fitted.request;
+        let mut fit = fitted.request;
+        // What is learnt is learnt in scaled features.
+        fit.model.standardize |= fit.coupling == CouplingChoice::Learnt;
         let training = TrainingRows::new(&fit.model, input.data.select(&part.mask(Part::Train)));
         let test_rows = training.scale(&input.data.select(&part.mask(Part::Validation)));
         let test = loss.build(test_rows.clone(), &LossOptions::default())?;
         let attack = data_attack(request, &training, &input, family)?;
+        let learnt = LearntLab::of(&fit, &input, &training.scaled)?;
         let mut lab = Lab {
-            step_ratio: fitted.solution.step_ratio,
+            step_ratio: if learnt.is_some() { 1.0 } else { fitted.solution.step_ratio },
+            learnt,
             honest: Matrix::zeros(0, 0),
             input,
             lambda,
@@ -119,13 +123,28 @@ impl Lab {
         }))
     }
 
+    /// The strength of the coupling, if it is given, and what the coupling is.
+    pub fn coupling(&self) -> (Option<f64>, String) {
+        match &self.learnt {
+            Some(learnt) => (None, learnt.name()),
+            None => (Some(self.lambda), self.fit.model.penalty.name().into()),
+        }
+    }
+
+    /// What is minimised, in the parameters that rounds exchange.
     fn problem(&self, graph: Graph, rows: &Dataset) -> Result<Problem> {
+        if let Some(learnt) = &self.learnt {
+            return learnt.problem(&graph, &self.training.scale(rows));
+        }
         let loss = self.loss.build(self.training.scale(rows), &self.fit.model.options)?;
         Ok(Problem::build(graph, loss, self.fit.model.penalty(&self.input)?, self.lambda)?)
     }
 
     /// Models of rows, with the defences of the fit.
     fn models(&self, rows: &Dataset) -> Result<Matrix> {
+        if let Some(learnt) = &self.learnt {
+            return learnt.models(&self.input.graph, &self.training.scale(rows), &self.fit.solve);
+        }
         let problem = self.problem(self.input.graph.clone(), rows)?;
         let (w, u) = self.solved(&problem)?;
         let Some(factor) = self.fit.screen else { return Ok(w) };
@@ -181,7 +200,7 @@ impl Lab {
     }
 
     fn rounds(&self, problem: &Problem, cast: &Cast, lie: Option<Lie>, count: usize) -> Result<Matrix> {
-        let once = |problem: &Problem| -> Result<(Matrix, Matrix, Matrix)> {
+        let once = |problem: &Problem| -> Result<(Matrix, Vec<Suspicion>)> {
             let (n, d) = (problem.nodes(), problem.dim());
             let (own, w) = ((0..n as u32).collect(), Matrix::zeros(n, d));
             let mut round: Box<dyn Round + '_> = match self.fit.rounds.as_ref().map(|rounds| &rounds.method) {
@@ -192,11 +211,15 @@ impl Lab {
                 }
             };
             let heard = rounds_under_attack(&mut *round, cast, lie, count, &mut |_, _, _| true);
-            Ok((round.models().clone(), heard.said, round.flows()))
+            Ok((round.models().clone(), suspicions_of(problem, &heard, &round.flows())))
         };
-        let (w, said, flows) = once(problem)?;
+        let (w, suspicions) = once(problem)?;
+        let w = match &self.learnt {
+            Some(learnt) => learnt.restored(w, self.input.names.len()),
+            None => w,
+        };
         let Some(factor) = self.fit.screen else { return Ok(w) };
-        let (graph, _) = screened(problem.graph(), &suspicions(problem, &said, &flows), factor)?;
+        let (graph, _) = screened(problem.graph(), &suspicions, factor)?;
         Ok(once(&self.problem(graph, &self.training.rows)?)?.0)
     }
 
@@ -212,6 +235,9 @@ impl Lab {
     fn proven(&self, attackers: &[usize], judged: &[usize]) -> Result<std::result::Result<Proven, String>> {
         let problem = self.problem(self.input.graph.clone(), &self.training.rows)?;
         let lies = |i: usize| attackers.contains(&i);
+        if let Some(learnt) = &self.learnt {
+            return Ok(Err(learnt.no_bound().into()));
+        }
         if self.fit.screen.is_some() || self.fit.rounds.is_some() {
             return Ok(Err("there is no bound for screened edges and for rules in rounds, only for penalties".into()));
         }
@@ -274,69 +300,4 @@ impl Lab {
             _ => dot(x, w),
         }
     }
-}
-
-/// What attackers do to rows, in the units of the input.
-fn data_attack(
-    request: &AttackRequest,
-    training: &TrainingRows,
-    input: &Input,
-    family: Family,
-) -> Result<Option<DataAttack>> {
-    let rows = &training.rows;
-    let (low, high) = label_range(rows);
-    let (mean, deviation) = moments(rows.y().iter().copied());
-    Ok(Some(match request.kind {
-        AttackKind::Label if family.is_classifier() => {
-            require!(request.shift.is_none(), "--shift: classes are exchanged, not shifted");
-            DataAttack::FlippedLabels { sum: low + high }
-        }
-        AttackKind::Label => DataAttack::Labels(request.shift.unwrap_or(SHIFT * deviation)),
-        AttackKind::CleanLabel => DataAttack::CleanLabels,
-        AttackKind::Backdoor => {
-            let free = input.features.len() - usize::from(training_has_intercept(input));
-            require!(free > 0, "--kind backdoor: there is no feature that could carry a trigger");
-            let (feature, value) = match &request.trigger {
-                Some((column, value)) => match input.features[..free].iter().position(|f| f == column) {
-                    Some(feature) => (feature, *value),
-                    None => {
-                        refuse!("--trigger {column}: no such feature; there are {}", input.features[..free].join(", "))
-                    }
-                },
-                None => {
-                    let column = (0..rows.len()).map(|row| rows.x(row)[0]);
-                    let (_, deviation) = moments(column.clone());
-                    (0, column.fold(f64::NEG_INFINITY, f64::max) + TRIGGER * deviation)
-                }
-            };
-            let label = match (&request.wanted, family.is_classifier()) {
-                (None, true) => high,
-                (None, false) => mean + SHIFT * deviation,
-                (Some(text), true) if !input.classes.is_empty() => match input.classes.iter().position(|c| c == text) {
-                    Some(class) => class as f64,
-                    None => refuse!("--wanted {text}: no such class; there are {}", input.classes.join(", ")),
-                },
-                (Some(text), _) => match text.parse::<f64>() {
-                    Ok(label) if label.is_finite() => label,
-                    _ => refuse!("--wanted {text}: not a number"),
-                },
-            };
-            DataAttack::Backdoor { trigger: Trigger { feature, value }, label }
-        }
-        AttackKind::Model | AttackKind::Dos => return Ok(None),
-    }))
-}
-
-fn training_has_intercept(input: &Input) -> bool {
-    input.features.last().is_some_and(|last| last == "intercept")
-}
-
-fn label_range(rows: &Dataset) -> (f64, f64) {
-    rows.y().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(*y), high.max(*y)))
-}
-
-fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    (mean, (values.map(|v| (v - mean).powi(2)).sum::<f64>() / count).sqrt())
 }

@@ -91,8 +91,9 @@ pub struct AttackResult {
     kind: AttackKind,
     victim: Option<String>,
     raise: f64,
-    lambda: f64,
-    penalty: &'static str,
+    /// Nothing if the coupling is learnt.
+    lambda: Option<f64>,
+    penalty: String,
     error_name: &'static str,
     held_out: String,
 }
@@ -107,6 +108,7 @@ impl AttackResult {
     ) -> AttackResult {
         let smallest = steps.iter().find(|step| step.does_harm(request)).map(|step| step.attackers);
         let open = |step: &&Step| step.raise_max().is_some_and(|raise| raise >= request.raise);
+        let (lambda, penalty) = lab.coupling();
         AttackResult {
             possible: steps.iter().find(open).map(|step| step.attackers),
             smallest,
@@ -115,8 +117,8 @@ impl AttackResult {
             kind: request.kind,
             victim: request.victim.clone(),
             raise: request.raise,
-            lambda: lab.lambda,
-            penalty: request.fit.model.penalty.name(),
+            lambda,
+            penalty,
             error_name: lab.family.error_name(),
             held_out: request.fit.held_out.describe(),
             steps,
@@ -145,11 +147,11 @@ impl AttackResult {
     /// What was attacked, and how harm is measured.
     pub fn headline(&self) -> String {
         format!(
-            "attack on {} by {}: {} of held-out rows, lambda {}, penalty {}",
+            "attack on {} by {}: {} of held-out rows, {}penalty {}",
             self.victim.as_deref().unwrap_or("all honest nodes"),
             self.kind.name(),
             self.error_name,
-            digits(Some(self.lambda)),
+            self.lambda.map_or(String::new(), |lambda| format!("lambda {}, ", digits(Some(lambda)))),
             self.penalty
         )
     }

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use fedweave::matrix::Matrix;
 use fedweave::trust::explain::Shaped;
-use fedweave_io::{Meter, Used, read_parameters};
+use fedweave_io::{Meter, Used, load, read_parameters};
 
 use super::TrustRequest;
 use crate::error::Result;
 use crate::fit::{FitResult, groups_of};
+use crate::request::again::command;
 use crate::request::keys::find;
-use crate::request::{Job, Settings};
+use crate::request::{AttackRequest, Job, Settings, Value};
 use crate::run_dir::CONFIG;
+use crate::trust::attack::{AttackResult, attack};
 use crate::trust::cross::{Row, judged_rows};
 use crate::trust::explain::influence;
 use crate::trust::fairness::{FairnessResult, fairness_of};
@@ -41,6 +43,8 @@ pub(super) struct Subject {
     pub stress_request: StressRequest,
     /// Who shaped each model, or why that cannot be told.
     pub shaped: Result<Vec<Shaped>>,
+    /// What false labels of one node do to all others, or why that was not tried; and the command.
+    pub attacked: (Result<AttackResult>, String),
     /// What was said when the run was made.
     pub settings: Settings,
     /// Event logs.
@@ -66,6 +70,7 @@ impl Subject {
             stored: stored(request, &refit),
             fairness: fairness_of(&refit, &rows)?,
             shaped: shaped(&base),
+            attacked: attacked(&settings, base.learnt.is_none().then(|| base.problem.lambda()), observer),
             refit,
             base,
             used,
@@ -150,6 +155,24 @@ fn shaped(base: &FitResult) -> Result<Vec<Shaped>> {
     );
     let found = influence(base)?;
     Ok((0..base.input.names.len()).map(|i| found.of(i, base.solution.w.row(i))).collect())
+}
+
+/// Gives the node that reaches most others false labels, in the fit of these settings.
+fn attacked(settings: &Settings, lambda: Option<f64>, observer: &dyn Observer) -> (Result<AttackResult>, String) {
+    let strange: Vec<&str> =
+        settings.names().filter(|name| find(name).is_none_or(|key| !key.is_for(Job::Attack))).collect();
+    let text = |word: &str| Value::Text(word.to_owned());
+    // Rounds are for attackers that lie in them. The optimum is the same by any solver, but rules lead elsewhere.
+    let rules = matches!(settings.get("solver"), Some(Value::Text(solver)) if solver == "robust");
+    let idle: &[&str] = if rules { &["rounds"] } else { &["solver", "step", "rounds"] };
+    let mut asked =
+        settings.clone().without(&strange).without(idle).with("kind", text("label")).with("budget", Value::Count(1));
+    if let Some(lambda) = lambda {
+        asked = asked.without(&["lambda-grid", "lambda-rule"]).with("lambda", Value::Number(lambda));
+    }
+    let words = command(Job::Attack, &asked);
+    let found = AttackRequest::of_files(&asked).and_then(|(request, spec)| attack(request, load(&spec)?, observer));
+    (found, words)
 }
 
 /// Event logs that were named, and those in the folder that `fedweave up --work` kept.

@@ -12,6 +12,8 @@ pub enum DataAttack {
         /// The sum of both labels.
         sum: f64,
     },
+    /// Every feature is moved by so many of its deviations.
+    Features(f64),
     /// Labels stay true; features are mirrored in the middle of their range, feature by feature, so that no value is one that
     /// does not occur.
     CleanLabels,
@@ -56,6 +58,11 @@ pub fn poisoned(data: &Dataset, attackers: &[usize], attack: &DataAttack, spared
         DataAttack::FlippedLabels { sum } => {
             data.clone().shift_labels(|row| if of_attacker[row] { sum - 2.0 * y[row] } else { 0.0 })
         }
+        DataAttack::Features(by) => {
+            let deviations = deviations(data, attackers);
+            let free = data.dim() - spared;
+            data.map_entries(|row, j, x| if of_attacker[row] && j < free { x + by * deviations[j] } else { x })
+        }
         DataAttack::CleanLabels => {
             let ranges = ranges(data, attackers);
             let free = data.dim() - spared;
@@ -81,6 +88,17 @@ fn ranges(data: &Dataset, nodes: &[usize]) -> Vec<(f64, f64)> {
     ranges
 }
 
+/// The standard deviation of each feature in the rows of some nodes.
+fn deviations(data: &Dataset, nodes: &[usize]) -> Vec<f64> {
+    let count = nodes.iter().map(|&i| data.rows(i).len()).sum::<usize>().max(1) as f64;
+    let values = |j: usize| nodes.iter().flat_map(|&i| data.rows(i)).map(move |row| data.x(row)[j]);
+    let of = |j: usize| {
+        let mean = values(j).sum::<f64>() / count;
+        (values(j).map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt()
+    };
+    (0..data.dim()).map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +119,12 @@ mod tests {
         let mirrored = poisoned(&clean, &[0], &DataAttack::CleanLabels, 1);
         assert_eq!(mirrored.features(0), [4.0, 1.0, 1.0, 1.0, 3.0, 1.0]);
         assert_eq!((mirrored.y(), mirrored.features(1)), (clean.y(), clean.features(1)));
+        // Features 1, 4, 2 of the attacker deviate by the root of 14 / 9.
+        let moved = poisoned(&clean, &[0], &DataAttack::Features(3.0), 1);
+        let by = 14f64.sqrt();
+        let [a, b, c] = [1.0 + by, 4.0 + by, 2.0 + by];
+        assert!(moved.features(0).iter().zip([a, 1.0, b, 1.0, c, 1.0]).all(|(x, y)| (x - y).abs() < 1e-12));
+        assert_eq!((moved.y(), moved.features(1)), (clean.y(), clean.features(1)));
         let trigger = Trigger { feature: 0, value: 9.0 };
         let backdoor = poisoned(&clean, &[0], &DataAttack::Backdoor { trigger, label: 3.0 }, 1);
         assert_eq!(backdoor.features(0), [9.0, 1.0, 4.0, 1.0, 9.0, 1.0]);

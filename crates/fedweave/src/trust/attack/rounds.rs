@@ -8,6 +8,17 @@ use crate::solve::Round;
 pub struct Heard {
     /// The rows that were believed, one per node.
     pub said: Matrix,
+    /// In how many rounds nothing new was believed of a node: it said what it had said before, nothing, or nothing finite.
+    pub idle: Vec<usize>,
+    /// Rounds that were run.
+    pub rounds: usize,
+}
+
+impl Heard {
+    /// True if nothing new was believed of a node in most rounds.
+    pub fn is_mute(&self, node: usize) -> bool {
+        2 * self.idle[node] > self.rounds
+    }
 }
 
 /// Runs rounds in which the attackers of `cast` say what `lie` says; `None`: they tell the truth. Their own models follow the
@@ -24,6 +35,7 @@ pub fn rounds_under_attack(
     let mut said = models.clone();
     let mut past: Vec<Matrix> = Vec::new();
     let mut first: Option<Matrix> = None;
+    let (mut idle, mut run) = (vec![0; n], 0);
     for k in 0..rounds {
         let before = said.clone();
         round.begin();
@@ -51,12 +63,14 @@ pub fn rounds_under_attack(
                 round.incoming(attacker).copy_from_slice(believed);
             }
         }
+        (0..n).filter(|&i| said.row(i) == before.row(i)).for_each(|i| idle[i] += 1);
+        run = k + 1;
         round.complete();
         if !see(k + 1, round, &said) {
             break;
         }
     }
-    Heard { said }
+    Heard { said, idle, rounds: run }
 }
 
 #[cfg(test)]
@@ -130,13 +144,16 @@ mod tests {
             let zero = Matrix::zeros(NODES, 2);
             let mut round = RobustRound::new(&whole, (0..NODES as u32).collect(), &zero, options).unwrap();
             let heard = rounds_under_attack(&mut round, &cast, Some(lie), rounds, &mut |_, _, _| true);
+            let mute: Vec<usize> = (0..NODES).filter(|&i| heard.is_mute(i)).collect();
+            let silent = matches!(lie, Lie::NotANumber | Lie::Replay | Lie::Silence(_));
+            assert_eq!(mute, if silent { vec![3] } else { vec![] }, "{lie:?}");
             (heard.said, round.models().clone())
         };
         let (said, _) = heard(Lie::Mimic, 30);
         assert!((0..NODES).any(|i| i != 3 && said.row(i) == said.row(3)));
         assert_eq!(heard(Lie::NotANumber, 30).0.row(3), [0.0, 0.0]);
         assert_eq!(heard(Lie::Replay, 30).0.row(3), [0.0, 0.0]);
-        assert_eq!(heard(Lie::Silence(10), 11).0.row(3), heard(Lie::Silence(10), 40).0.row(3));
+        assert_eq!(heard(Lie::Silence(10), 30).0.row(3), heard(Lie::Silence(10), 40).0.row(3));
         let near = [1, 2, 4, 5];
         let (said, _) = heard(Lie::LittleIsEnough(1.5), 30);
         for c in 0..2 {

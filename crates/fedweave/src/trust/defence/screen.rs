@@ -13,6 +13,7 @@
 use crate::graph::Graph;
 use crate::matrix::{Matrix, norm2};
 use crate::problem::Problem;
+use crate::trust::attack::Heard;
 
 /// What is known about a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,6 +59,13 @@ pub fn suspicions(problem: &Problem, said: &Matrix, flows: &Matrix) -> Vec<Suspi
             });
         }
     }
+    all
+}
+
+/// The same after rounds: a neighbour of whom nothing new was believed in most rounds is as suspicious as can be.
+pub fn suspicions_of(problem: &Problem, heard: &Heard, flows: &Matrix) -> Vec<Suspicion> {
+    let mut all = suspicions(problem, &heard.said, flows);
+    all.iter_mut().filter(|s| heard.is_mute(s.neighbour)).for_each(|s| s.residual = f64::INFINITY);
     all
 }
 

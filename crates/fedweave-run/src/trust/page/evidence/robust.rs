@@ -3,6 +3,7 @@
 use super::{Evidence, measure, percent, shown, stress_command, worst_nodes};
 use crate::trust::page::Found;
 use crate::trust::stress::KindMoved;
+use fedweave::robustness::Unbounded;
 use fedweave::trust::stress::Stress;
 use fedweave_report::trust::Measure;
 
@@ -47,18 +48,53 @@ impl Evidence<'_> {
                     &self.fit("--json"),
                 ));
             }
-            Some(Err(why)) => found.lacks(
-                "a bound on what one liar can do",
-                &format!("{why}."),
-                &self.fit("--penalty norm2 --out BOUNDED"),
-            ),
+            Some(Err(why)) => {
+                let remedy = match why {
+                    Unbounded::Penalty => "--penalty norm2 --ridge 0.01",
+                    Unbounded::Loss => "--ridge 0.01 --no-intercept",
+                };
+                let again = self.fit(&format!("{remedy} --out BOUNDED"));
+                found.lacks("a bound on what one liar can do", &format!("{why}."), &again);
+            }
             None => found.lacks(
                 "a bound on what one liar can do",
                 "it takes the eigenvalues of every loss, too many here",
                 "",
             ),
         }
+        self.poisoned(&mut found);
         found
+    }
+
+    /// What false labels of the node that reaches most others do.
+    fn poisoned(&self, found: &mut Found) {
+        let (attacked, command) = &self.subject.attacked;
+        let what = "what false labels of one node do to all others";
+        let step = match attacked {
+            Ok(result) => result.steps.first().map(|step| (step, &result.attackers[0])),
+            Err(why) => return found.lacks(what, &why.to_string(), command),
+        };
+        let Some((step, liar)) = step else {
+            return found.lacks(what, "nobody is left to be judged", command);
+        };
+        let proven = step.raise_max().map_or_else(
+            || " Nothing is proven about more.".to_owned(),
+            |most| format!(" Proven: whatever its rows say, by no more than {}.", percent(most)),
+        );
+        let words = format!(
+            "The labels of {liar}, which reaches most others, are off by 3 deviations (classes: exchanged): the error of all others on held-out \
+             rows goes from {} to {}.{proven}",
+            shown(step.clean),
+            shown(step.error)
+        );
+        let raise = step.raise();
+        found.add(measure(
+            "is how much false labels of one node raise the error of all others",
+            raise,
+            percent(raise),
+            &words,
+            command,
+        ));
     }
 
     pub(super) fn safety(&self) -> Found {
