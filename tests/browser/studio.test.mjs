@@ -139,6 +139,9 @@ describe('studio', { skip: absent || false }, () => {
     await fitted(page);
     const pulls = await page.evaluate(() => fetch('/node?name=n4999').then((answer) => answer.json()));
     assert.ok(pulls.degree >= 5);
+    assert.equal(await page.locator('#count').textContent(), '5,000 nodes');
+    await page.locator('#search').fill('n4999');
+    assert.deepEqual(await page.locator('#table tbody button.name').allTextContents(), ['n4999']);
     await shot(page, 'large');
   }));
 
@@ -159,6 +162,7 @@ describe('studio', { skip: absent || false }, () => {
     await page.locator('#s-compare:enabled').click();
     await page.waitForSelector('#comparison', { timeout: 120000 });
     await settled(page, 'compare');
+    assert.match(await page.locator('#s-words').textContent(), /^compare: to fit .*: fedweave fit \S*small.csv/);
   }));
 
   it('learns the graph, calibrates intervals, and protects rows', () => visit({}, async (page) => {
@@ -242,6 +246,22 @@ describe('studio', { skip: absent || false }, () => {
     await fitted(page);
     assert.match(await page.locator('#s-command').textContent(), /^fedweave fit Häuser.csv .*--node 'Hospital Name' --target 'LOS days'/);
     assert.match(await page.locator('#s-python').textContent(), /sep=";", decimal=","/);
+  }));
+
+  it('guesses the nodes by their places, and the loss by the target', () => visit({}, async (page) => {
+    const rows = synthetic(12, 8).split('\n').filter(Boolean).map((line) => line.split(','));
+    const text = rows.map(([node, lat, lon, x, y], k) => (k ? [Number(node.slice(1)), lat, lon, k % 2 ? 'm' : 'f', x, y, y > 0 ? 'yes' : 'no'] : ['Practice', 'lat', 'lon', 'Sex', 'x', 'y', 'Back']).join(',')).join('\n');
+    await drop(page, 'practices.csv', text);
+    await page.waitForFunction(() => document.getElementById('s-table').textContent.startsWith('practices.csv'));
+    assert.equal(await page.locator('#s-node').inputValue(), 'Practice');
+    assert.match(await page.locator('#s-counts').textContent(), /^12 nodes/);
+    await page.locator('#s-target').selectOption('Back');
+    await page.waitForFunction(() => document.getElementById('s-command').textContent.includes('--target Back'));
+    assert.equal(await page.locator('#s-loss').inputValue(), 'logistic');
+    await fitted(page);
+    await page.locator('#s-target').selectOption('y');
+    await page.waitForFunction(() => document.getElementById('s-command').textContent.includes('--target y'));
+    assert.equal(await page.locator('#s-loss').inputValue(), 'squared');
   }));
 
   it('works by keyboard alone', () => visit({}, async (page) => {

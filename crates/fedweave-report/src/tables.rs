@@ -88,8 +88,9 @@ fn splits_words(comparison: &Comparison) -> Option<String> {
 
 fn nodes_words(comparison: &Comparison) -> Option<String> {
     let (gain, lose) = (comparison.nodes_gain, comparison.nodes_lose);
-    (gain + lose > 0)
-        .then(|| format!("Against their own local-only model, {} nodes gain and {} lose.", count(gain), count(lose)))
+    let gains = if gain == 1 { "1 node gains".into() } else { format!("{} nodes gain", count(gain)) };
+    let loses = if lose == 1 { "1 loses".into() } else { format!("{} lose", count(lose)) };
+    (gain + lose > 0).then(|| format!("Against their own local-only model, {gains} and {loses}."))
 }
 
 fn shuffled_words(comparison: &Comparison) -> Option<String> {

@@ -45,6 +45,8 @@ pub struct ColumnFacts {
     pub range: Option<(f64, f64)>,
     /// The mean of the numbers.
     pub mean: Option<f64>,
+    /// The loss that goes with it as a target; nothing for the default.
+    pub loss: Option<&'static str>,
     /// The first few different cells.
     pub examples: Vec<String>,
 }
@@ -65,10 +67,17 @@ impl Preview {
         let facts = |column: usize| facts(&table.names()[column], table.text(column), &read.numbers(column));
         let columns: Vec<ColumnFacts> = (0..table.names().len()).map(facts).collect();
         let mut warnings: Vec<String> = read.notes().to_vec();
-        let guess = guess::settings(path, table.rows(), &columns);
+        let at_home = |i: usize, j: usize| at_home(table.text(i), table.text(j));
+        let guess = guess::settings(path, table.rows(), &columns, at_home);
         warnings.extend(guess::warnings(table.rows(), &columns, &guess));
         Ok(Preview { rows: table.rows(), columns, guess, warnings, dialect: read.dialect() })
     }
+}
+
+/// Rows with the same cell in the first column have the same one in the second.
+fn at_home(of: &Text, at: &Text) -> bool {
+    let mut home = vec![None; of.levels.len()];
+    of.codes.iter().zip(&at.codes).all(|(&level, &place)| *home[level as usize].get_or_insert(place) == place)
 }
 
 fn facts(name: &str, text: &Text, numbers: &Numbers) -> ColumnFacts {
@@ -77,12 +86,15 @@ fn facts(name: &str, text: &Text, numbers: &Numbers) -> ColumnFacts {
     let count = known().count() as f64;
     let present = || text.levels.iter().filter(|level| !fedweave_io::is_missing(level));
     let gaps = text.gaps(fedweave_io::is_missing).len();
+    let distinct = present().count();
+    let range = number.then(|| (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max)));
     ColumnFacts {
         name: name.to_owned(),
         number,
-        distinct: present().count(),
+        distinct,
         missing: if number { numbers.missing } else { gaps },
-        range: number.then(|| (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max))),
+        range,
+        loss: guess::loss(number, distinct, range),
         mean: number.then(|| known().sum::<f64>() / count),
         examples: present().take(EXAMPLES).cloned().collect(),
     }

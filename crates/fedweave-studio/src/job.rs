@@ -200,7 +200,9 @@ fn run_compare(studio: &Studio, settings: &Settings, watcher: &Watcher) -> Resul
             studio.change(|session| session.show(page));
         }
     }
-    Ok(words)
+    // The page shows the rest; this is what to do next.
+    let next = words.lines().rfind(|line| line.starts_with("to fit ")).unwrap_or("done");
+    Ok(studio.without_uploads(next))
 }
 
 /// Sees how far a job is and tells the tabs.

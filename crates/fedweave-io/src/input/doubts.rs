@@ -82,7 +82,7 @@ fn constant_in_nodes(spec: &InputSpec, table: &Table, roles: &Roles, rows: &[usi
     let features = roles.numeric().filter(same).filter(|_| spec.intercept);
     let names: Vec<&str> = features.map(|column| table.names()[column].as_str()).collect();
     let joined = names.join(",");
-    let words = "the same in all rows of every node, so a node alone cannot tell from its intercept";
+    let words = "the same in all rows of every node, so that a node alone cannot tell them from its intercept";
     (!names.is_empty()).then(|| format!("{words}: {joined} (--drop {}, or --ridge 0.001)", quoted(&joined)))
 }
 

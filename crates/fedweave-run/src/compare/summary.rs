@@ -79,8 +79,13 @@ pub fn text(compared: &CompareResult) -> String {
     let notes: String =
         notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).chain(graph).collect();
     let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
+    let input = &compared.input;
+    // A graph that is learnt is another one in every split.
+    let edges = compared.evidence.is_none().then(|| counted(input.graph.edges(), "edge"));
+    let size = [Some(counted(input.names.len(), "node")), edges, Some(counted(input.data.len(), "row"))];
+    let size = size.into_iter().flatten().collect::<Vec<_>>().join(", ");
     format!(
-        "{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{confusion}{control}\nsplit: {}{again}",
+        "{size}\n{notes}{}, mean over nodes; {splits}, {} trained; better and worse than local\n{table}\n{confusion}{control}\nsplit: {}{again}",
         compared.error_name(),
         counted(compared.rows_trained, "row"),
         compared.request.held_out.describe()

@@ -8,10 +8,13 @@ use super::ColumnFacts;
 use crate::request::{Settings, Value};
 
 /// Words in the names of columns that say which node a row belongs to, the most telling first.
-const NODES: [&str; 22] = [
-    "node", "station", "site", "hospital", "school", "sensor", "device", "zip", "postcode", "county", "region",
-    "district", "place", "city", "patient", "subject", "user", "client", "group", "area", "name", "id",
+const NODES: [&str; 29] = [
+    "node", "station", "site", "hospital", "clinic", "ward", "school", "store", "shop", "farm", "sensor", "device",
+    "meter", "home", "zip", "postcode", "county", "region", "district", "place", "city", "patient", "subject", "user",
+    "client", "group", "area", "name", "id",
 ];
+/// Fewer values are a category rather than nodes.
+const NODES_MIN: usize = 3;
 /// Words in the names of columns that are to be predicted.
 const TARGETS: [&str; 9] = ["y", "target", "label", "outcome", "response", "price", "value", "temp", "score"];
 /// Text with more values than this is no category.
@@ -19,18 +22,24 @@ const LEVELS_MAX: usize = 12;
 /// Neighbours of a node, where positions are known.
 const NEIGHBOURS: usize = 5;
 
-pub(super) fn settings(path: &Path, rows: usize, columns: &[ColumnFacts]) -> Settings {
+/// `at_home(i, j)`: rows with the same cell in column `i` have the same cell in column `j`, too.
+pub(super) fn settings(
+    path: &Path,
+    rows: usize,
+    columns: &[ColumnFacts],
+    at_home: impl Fn(usize, usize) -> bool,
+) -> Settings {
     let text = |name: &str| Value::Text(name.to_owned());
     let mut guess = Settings::default().with("nodes", text(&path.to_string_lossy()));
     let by = positions(columns);
-    let node = node(rows, columns, &by);
+    let node = node(rows, columns, &by, at_home);
     let target = target(columns, node, &by);
     if let Some(node) = node {
         guess.set("node", text(&node.name));
     }
     if let Some(target) = target {
         guess.set("target", text(&target.name));
-        if let Some(loss) = loss(target) {
+        if let Some(loss) = target.loss {
             guess.set("loss", text(loss));
         }
     }
@@ -78,17 +87,33 @@ fn words(name: &str) -> Vec<String> {
     name.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
 }
 
-fn node<'a>(rows: usize, columns: &'a [ColumnFacts], by: &[String]) -> Option<&'a ColumnFacts> {
+/// Nodes have places: among columns that could name them, those whose rows never move go first.
+fn node<'a>(
+    rows: usize,
+    columns: &'a [ColumnFacts],
+    by: &[String],
+    at_home: impl Fn(usize, usize) -> bool,
+) -> Option<&'a ColumnFacts> {
     let repeats = |column: &&ColumnFacts| column.distinct > 1 && column.distinct < rows && !by.contains(&column.name);
-    let candidates: Vec<&ColumnFacts> = columns.iter().filter(repeats).collect();
+    let places: Vec<usize> = (0..columns.len()).filter(|&j| by.contains(&columns[j].name)).collect();
+    let several = |i: usize| (NODES_MIN..=rows / 2).contains(&columns[i].distinct);
+    let still = |i: usize| several(i) && places.iter().all(|&j| at_home(i, j));
+    let placed = (0..columns.len()).filter(|&i| !places.is_empty() && repeats(&&columns[i]) && still(i));
+    let placed: Vec<&ColumnFacts> = placed.map(|i| &columns[i]).collect();
+    let candidates: Vec<&ColumnFacts> = match placed.is_empty() {
+        true => columns.iter().filter(repeats).collect(),
+        false => placed.clone(),
+    };
     let named = |word: &&str| candidates.iter().copied().find(|column| words(&column.name).iter().any(|w| w == word));
-    let textual = || candidates.iter().copied().find(|column| !column.number && 2 * column.distinct <= rows);
+    let textual = || {
+        candidates.iter().copied().find(|column| !column.number && (NODES_MIN..=rows / 2).contains(&column.distinct))
+    };
     let integral = || {
         candidates.iter().copied().find(|column| {
             3 * column.distinct <= rows && column.examples.iter().all(|cell| cell.parse::<i64>().is_ok())
         })
     };
-    NODES.iter().find_map(named).or_else(textual).or_else(integral)
+    NODES.iter().find_map(named).or_else(textual).or_else(integral).or_else(|| placed.first().copied())
 }
 
 fn target<'a>(columns: &'a [ColumnFacts], node: Option<&ColumnFacts>, by: &[String]) -> Option<&'a ColumnFacts> {
@@ -102,9 +127,9 @@ fn target<'a>(columns: &'a [ColumnFacts], node: Option<&ColumnFacts>, by: &[Stri
 }
 
 /// The loss for a target; nothing for the default.
-fn loss(target: &ColumnFacts) -> Option<&'static str> {
-    match (target.number, target.distinct) {
-        (true, 2) if target.range == Some((0.0, 1.0)) || target.range == Some((-1.0, 1.0)) => Some("logistic"),
+pub(super) fn loss(number: bool, distinct: usize, range: Option<(f64, f64)>) -> Option<&'static str> {
+    match (number, distinct) {
+        (true, 2) if range == Some((0.0, 1.0)) || range == Some((-1.0, 1.0)) => Some("logistic"),
         (true, _) => None,
         (false, 2) => Some("logistic"),
         (false, _) => Some("multinomial"),
@@ -154,8 +179,15 @@ mod tests {
             missing: 0,
             range: number.then_some((0.0, 9.0)),
             mean: None,
+            loss: loss(number, distinct, number.then_some((0.0, 9.0))),
             examples: vec![example.into()],
         }
+    }
+
+    /// The columns of a table, by position, whose rows never move.
+    fn still(columns: &[usize]) -> impl Fn(usize, usize) -> bool {
+        let columns = columns.to_vec();
+        move |i, _| columns.contains(&i)
     }
 
     #[test]
@@ -169,7 +201,7 @@ mod tests {
             column("note", false, 90, "nice"),
             column("price", true, 80, "504000"),
         ];
-        let guess = settings(Path::new("houses.csv"), 100, &columns);
+        let guess = settings(Path::new("houses.csv"), 100, &columns, still(&[0]));
         let texts = |name: &str| match guess.get(name) {
             Some(Value::Texts(list)) => list.join(","),
             Some(Value::Text(text)) => text.clone(),
@@ -181,10 +213,28 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_where_rows_do_not_move() {
+        let columns = [
+            column("Practice No", true, 30, "1"),
+            column("lat", true, 30, "52.1"),
+            column("lon", true, 30, "9.8"),
+            column("Sex", false, 2, "m"),
+            column("Ward", false, 9, "north"),
+            column("Stay", true, 80, "7.5"),
+        ];
+        let node = |still: &[usize]| match settings(Path::new("a.csv"), 400, &columns, self::still(still)).get("node") {
+            Some(Value::Text(name)) => name.clone(),
+            _ => String::new(),
+        };
+        assert_eq!(node(&[0]), "Practice No");
+        assert_eq!(node(&[]), "Ward", "no column has places of its own: names decide");
+    }
+
+    #[test]
     fn two_words_to_predict_are_classes() {
         let columns =
             [column("hospital", false, 9, "north"), column("age", true, 60, "7"), column("outcome", false, 2, "yes")];
-        let guess = settings(Path::new("visits.csv"), 300, &columns);
+        let guess = settings(Path::new("visits.csv"), 300, &columns, still(&[]));
         assert_eq!(guess.get("loss"), Some(&Value::Text("logistic".into())));
         assert!(!guess.has("knn"));
     }

@@ -47,7 +47,7 @@ function fill(select, names, chosen, first) {
 
 function about(column) {
   const missing = column.missing ? `, ${column.missing} missing` : '';
-  return (column.range ? `${short(column.range[0])} to ${short(column.range[1])}` : `${column.distinct} values`) + missing;
+  return (column.range ? `${short(column.range[0])} to ${short(column.range[1])}` : `${column.distinct} ${column.distinct === 1 ? 'value' : 'values'}`) + missing;
 }
 
 function showForm() {
@@ -323,6 +323,8 @@ byId('form').addEventListener('change', (event) => {
   if (id === 's-edge-upload') { if (event.target.files[0]) upload(event.target.files[0], 'edges'); return; }
   if (id === 's-files') { if (event.target.value) ask('/open', { name: event.target.value }); return; }
   if (id === 's-edge-files') { if (event.target.value) ask('/open', { name: event.target.value, part: 'edges' }); return; }
+  // Classes have losses of their own.
+  if (id === 's-target') byId('loss').value = state.table.columns.find((column) => column.name === event.target.value).loss || 'squared';
   changed();
 });
 for (const type of ['dragover', 'dragleave', 'drop']) {
