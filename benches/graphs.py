@@ -3,6 +3,7 @@
     python3 benches/graphs.py planted                  five planted block models: edge F1, error beside the true graph
     python3 benches/graphs.py fdr [SEEDS]              share of wrong edges under --fdr 0.1, over 200 seeds
     python3 benches/graphs.py table NAME [FOLDER]      ten splits of a dataset, every discrepancy: fmi, lucas, sacramento, chem97, parkinsons
+    python3 benches/graphs.py weights NAME [FOLDER]    the same for weights by rule, kernel and validation
     python3 benches/graphs.py unseen [SHARE]           weather stations left out: 1 (one at a time) or a share
     python3 benches/graphs.py joined                   nodes never seen that show a few rows, joined by these, by places or by the planted clusters
     python3 benches/graphs.py vertical                 2 to 10 parties beside the pooled optimum, with bytes
@@ -175,6 +176,19 @@ def table(work, name, folder):
         hurt = [f"{100 * sum(shares) / len(shares):.1f} %" for shares in each]
         print(f"{title:13s} {found['networked']['test_error']:<9.5g} {wins[0]:4d} of {SPLITS}   {wins[1]:5d} of {SPLITS}      {hurt[0]:6s}  "
               f"{found['fallback']['test_error']:<9.5g} {hurt[1]}  shuffled {found['shuffled']['test_error']:.5g}", flush=True)
+
+
+def weights(work, name, folder):
+    """Errors by how edges are weighted."""
+    what, held, _ = dataset(name, folder, work)
+    for measure in ["pooled-fit", "parameters", "moments"]:
+        errors = []
+        for rule in ["rule", "kernel", "validation"]:
+            words = ["--standardize", "--penalty", "squared", "--rivals", "none", "--splits", SPLITS, *held]
+            learnt = ["--graph", "learn", "--discrepancy", measure, "--edge-weights", rule]
+            errors.append(told(["compare", *what, *words, *learnt])["networked"]["test_error"])
+        changes = ", ".join(f"{100 * (error / errors[0] - 1):+.1f} %" for error in errors[1:])
+        print(f"{name} {measure}: rule {errors[0]:.5g}; kernel, validation: {changes}", flush=True)
 
 
 def unseen(work, share):
@@ -364,6 +378,7 @@ def main(words):
         "planted": lambda work: planted(work),
         "fdr": lambda work: fdr(work, number(200)),
         "table": lambda work: table(work, more[0], more[1] if len(more) > 1 else None),
+        "weights": lambda work: weights(work, more[0], more[1] if len(more) > 1 else None),
         "unseen": lambda work: unseen(work, more[0] if more else "0.1"),
         "joined": joined,
         "vertical": vertical,
