@@ -81,8 +81,8 @@ def learn_graph(
 
     `by` names a discrepancy: "gradient", "parameters", "moments", "histogram", "wasserstein", "components", "wald", "pooled-fit", "kl", or
     "joint". One of `degree` (weights of every node add up to it; the default, 4), `nearest`, `edges_max` and `fdr` says which pairs
-    are joined; `edge_weights` is "rule", "kernel" or "validation". The loss is that of the estimator, whose graph does not matter. Give it the rows to train with alone:
-    a graph that has seen the rows it is judged by looks better than it is.
+    are joined; `edge_weights` is "rule", "kernel" or "validation". The loss is that of the estimator, whose graph does not matter.
+    Give it the rows to train with alone: a graph that has seen the rows it is judged by looks better than it is.
 
     Examples
     --------
