@@ -15,6 +15,7 @@ BEST = {
         "nl_n1000_d10": {"ratio": 0.05}, "nl_n3000_d10": {"ratio": 0.05}, "nl_n10000_d10": {"ratio": 0.03},
         "nl_n30000_d10": {"ratio": 0.03}, "tableI": {"ratio": 10.0}, "cc_n1000_d2": {"ratio": 0.3},
         "logit_n1000_d5": {"ratio": 3.0}, "sq_n3000_d10": {"ratio": 0.3}, "sq_n10000_d10": {"ratio": 0.3},
+        "wide_n200_d500": {"ratio": 8.0, "every": 50}, "wide_n200_d2000": {"ratio": 8.0, "every": 50},
     },
     "admm_network_lasso": {
         "tableI": {"rho": 0.1}, "logit_n1000_d5": {"rho": 0.1}, "cc_n1000_d2": {"rho": 1.0},
