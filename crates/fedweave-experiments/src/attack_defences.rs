@@ -19,7 +19,7 @@ use crate::attack_networks::AttackedNetwork;
 const RIDGE: f64 = 0.01;
 const LAMBDAS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 /// Rounds under attack, fewer if nothing moves any more; a learnt metric, with its common mean, takes longer.
-const ROUNDS: usize = 2_000;
+const ROUNDS: usize = 400;
 const ROUNDS_LEARNT: usize = 4_000;
 /// Relative to the objective, of which the losses of attackers may be nearly all.
 const TOLERANCE: f64 = 1e-11;
