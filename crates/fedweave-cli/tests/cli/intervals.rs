@@ -157,8 +157,8 @@ fn a_learnt_coupling_of_low_rank_has_intervals_too() {
     assert_eq!(summary["coupling"]["structure"], "diagonal and rank 1", "{}", summary["coupling"]);
     assert_eq!(summary["status"], "converged");
     let share = inside(&sandbox, 2, |said, new| {
-        let number = |text: &String| text.parse::<f64>().unwrap();
-        number(&said[2]) <= number(&new[2]) && number(&new[2]) <= number(&said[3])
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        number(&said[2]) <= number(new) && number(new) <= number(&said[3])
     });
     assert!((0.8..1.0).contains(&share), "{share}");
 }
