@@ -71,7 +71,7 @@ fn learn_exactly(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Re
 /// The same, and the fit that won.
 pub(super) fn learn_and_fit(graph: &Graph, data: &Dataset, options: &CouplingOptions) -> Result<(Learnt, Fit)> {
     let mut prepared = Prepared::new(graph, data, options.family, options.intercept)?;
-    let structures = told(&options.structures, data, options.intercept)?;
+    let structures = told_or_low_rank(&options.structures, data, options.intercept)?;
     let pairs = fit_all(&prepared.task(options.likelihood, options.prior), &structures, options.rho);
     let mut pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
     let mut best = winner(&prepared.task(options.likelihood, options.prior), &pairs).ok_or(UNSOLVED)?;
@@ -135,12 +135,28 @@ pub(super) struct Pair {
 }
 
 /// The structures that make sense for these rows. Where others are left, a full covariance with more numbers than there are
-/// nodes to tell them gives way to a diagonal one with a few directions in common, if nodes can tell that.
+/// nodes to tell them is not one of them.
 pub(super) fn told(structures: &[Structure], data: &Dataset, intercept: bool) -> Result<Vec<Structure>> {
-    let (d, nodes) = (data.dim(), (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count());
-    let is_told = |s: Structure| s != Structure::Full || s.numbers(d) <= nodes || structures.len() == 1;
-    let kept = |s: Structure| if is_told(s) { Some(s) } else { Structure::low_rank(d, nodes) };
-    usable(&structures.iter().copied().filter_map(kept).collect::<Vec<_>>(), d, intercept)
+    let nodes = nodes_with_rows(data);
+    let is_told = |s: &Structure| *s != Structure::Full || s.numbers(data.dim()) <= nodes || structures.len() == 1;
+    let kept: Vec<Structure> = structures.iter().copied().filter(is_told).collect();
+    usable(&kept, data.dim(), intercept)
+}
+
+/// The same for a choice by the likelihood, which pays for every number: a full covariance that is left out gives way to a
+/// diagonal one with a few directions in common, if nodes can tell that.
+fn told_or_low_rank(structures: &[Structure], data: &Dataset, intercept: bool) -> Result<Vec<Structure>> {
+    let mut kept = told(structures, data, intercept)?;
+    let low_rank = Structure::low_rank(data.dim(), nodes_with_rows(data));
+    let left_out = structures.contains(&Structure::Full) && !kept.contains(&Structure::Full);
+    if let Some(low_rank) = low_rank.filter(|s| left_out && !kept.contains(s)) {
+        kept.push(low_rank);
+    }
+    Ok(kept)
+}
+
+fn nodes_with_rows(data: &Dataset) -> usize {
+    (0..data.nodes()).filter(|i| !data.rows(*i).is_empty()).count()
 }
 
 /// The structures that make sense for models with `d` parameters, each once.
