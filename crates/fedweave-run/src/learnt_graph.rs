@@ -233,6 +233,9 @@ impl Evidence {
     fn proof(&self) -> Option<String> {
         if let Some(mixture) = self.learnt.mixture {
             let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            if self.graph().edges() == 0 {
+                return Some("  no two nodes share a model surely enough: all learn alone".into());
+            }
             return Some(format!(
                 "  {} of all pairs share a model; of the edges {} are expected to be wrong",
                 percent(mixture.share),

@@ -73,7 +73,7 @@ pub fn select(gaussian: &Gaussian, wrong: f64, seed: u64) -> Kept {
     }
     order.truncate(kept);
     order.sort_by_key(|edge| edge.1);
-    let expected_wrong = order.iter().map(|edge| 1.0 - edge.0).sum::<f64>() / kept.max(1) as f64;
+    let expected_wrong = order.iter().fold(0.0, |sum, edge| sum + 1.0 - edge.0) / kept.max(1) as f64;
     Kept {
         pairs: order.iter().map(|&(_, pair)| (candidates[pair].0, candidates[pair].1, 1.0)).collect(),
         probability: order.iter().map(|edge| edge.0).collect(),
