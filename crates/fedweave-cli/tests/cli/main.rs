@@ -27,6 +27,7 @@ mod reproduce;
 mod rounds;
 mod sandbox;
 mod second_look;
+mod side_doors;
 mod simulate;
 mod trust;
 mod watch;

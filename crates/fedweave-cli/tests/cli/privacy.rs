@@ -282,10 +282,19 @@ fn a_part_that_lost_its_ledger_sends_nothing() {
     let folder = "work/part-0000";
     let log = std::fs::read_dir(sandbox.path(folder)).unwrap().map(|entry| entry.unwrap().path());
     let log = log.into_iter().find(|path| path.extension().is_some_and(|e| e == "rounds")).expect("a log of releases");
-    std::fs::remove_file(log).unwrap();
+    // An older one.
+    let records = std::fs::read(&log).unwrap();
+    std::fs::write(&log, &records[..records.len() / 2]).unwrap();
     let refused = sandbox.run(&format!("node --config {folder}/node.toml --loopback-plaintext --resume"));
     assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
     assert!(refused.stderr.contains("more releases than the ledger"), "{}", refused.stderr);
+    // None at all, also for who starts anew without the state.
+    std::fs::remove_file(log).unwrap();
+    std::fs::rename(sandbox.path(&format!("{folder}/state")), sandbox.path("kept")).unwrap();
+    let refused = sandbox.run(&format!("node --config {folder}/node.toml --loopback-plaintext --resume"));
+    assert!(refused.code == 2 && refused.stderr.contains("which gradients were released"), "{}", refused.stderr);
+    std::fs::remove_dir_all(sandbox.path(&format!("{folder}/state"))).unwrap();
+    std::fs::rename(sandbox.path("kept"), sandbox.path(&format!("{folder}/state"))).unwrap();
     std::fs::remove_file(sandbox.path(&format!("{folder}/ledger.json"))).unwrap();
     let refused = sandbox.run(&format!("node --config {folder}/node.toml --loopback-plaintext --resume"));
     assert!(refused.code == 2 && refused.stderr.contains("lost or replaced"), "{}", refused.stderr);
