@@ -363,7 +363,7 @@ mod tests {
         let lesson = Lesson { node: "a".into(), reward: 1.5, teachers: teachers.to_vec() };
         let few = Lesson { teachers: teachers[..1].to_vec(), ..lesson.clone() };
         let rows = lessons(&Asking { lessons: vec![lesson, few], ..Asking::default() });
-        let one = format!("b {}", percent(0.25));
+        let one = format!("b ({})", percent(0.25));
         assert!(rows[0].teachers.starts_with(&one) && rows[0].teachers.ends_with(", 2 more"), "{}", rows[0].teachers);
         assert_eq!((rows[1].teachers.as_str(), rows[1].node.as_str()), (one.as_str(), "a"));
     }
@@ -373,7 +373,7 @@ mod tests {
     fn columns_without_values_are_absent() {
         let node =
             Node { name: "a".into(), rows: 3, validation_error: Some(1.0), local_error: Some(2.0), ..Node::default() };
-        let report = Report { nodes: vec![node, Node::default()], ..Report::default() };
+        let report = Report { nodes: vec![node, Node { name: "b".into(), ..Node::default() }], ..Report::default() };
         let table = nodes(&report, &[]).unwrap();
         let keys: Vec<_> = table.columns.iter().map(|column| column.key).collect();
         assert_eq!(keys, ["rows", "validation", "local", "gain"]);
