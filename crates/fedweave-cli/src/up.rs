@@ -15,6 +15,7 @@ use fedweave_node::private::shut_out_others;
 use fedweave_run::request::up::LaunchChoice;
 use fedweave_run::request::{Output, RelaxRequest, Settings, UpRequest};
 use fedweave_run::up::{FederatedFit, FederatedModels, launch_options, liar_words};
+use fedweave_run::wording::counted;
 use fedweave_run::{fit, relax, run_dir};
 
 use crate::jobs::{exit, tell};
@@ -177,5 +178,6 @@ fn progress_line(snapshot: &Snapshot, network: &Network) -> String {
 fn words(prepared: &Prepared) -> String {
     let (parts, cut, (least, most)) = (prepared.plans.len(), prepared.edges_cut, prepared.nodes_of_parts());
     let kept = prepared.kept().map_or(String::new(), |work| format!("; files in {}", work.display()));
-    format!("{parts} parts of {least} to {most} nodes, {cut} edges between them{kept}")
+    let (parts, cut) = (counted(parts, "part"), counted(cut, "edge"));
+    format!("{parts} of {least} to {most} nodes, {cut} between them{kept}")
 }
