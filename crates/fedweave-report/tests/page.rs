@@ -22,6 +22,17 @@ fn a_hostile_name_is_never_markup() {
 }
 
 #[test]
+fn edges_of_a_learnt_graph_are_explained() {
+    let mut report = two_nodes("a");
+    assert!(!render(&report).unwrap().contains("Why these edges"));
+    let discrepancy = vec![Some(0.25)];
+    report.learnt = Some(LearntGraph { measure: "wald".into(), discrepancy, ..LearntGraph::default() });
+    let page = render(&report).unwrap();
+    assert!(page.contains("Why these edges") && page.contains("discrepancy (wald)"));
+    assert!(page.contains("<td class=\"teachers\">b</td><td>1</td><td>0.25</td></tr>"));
+}
+
+#[test]
 fn nothing_is_loaded_from_anywhere() {
     let page = render(&two_nodes("a")).unwrap();
     for address in ["https://", "src=", "@import", "url("] {
