@@ -97,7 +97,7 @@ impl Kinked {
         let (factor, work) = work.split_at_mut(self.factor_len(node));
         // The scale of residuals; a start on a kink has none of its own.
         let residual =
-            |(x, y, _): (Row, f64, f64)| (x.dot(z) - y).abs() + 1e-6 * (y.abs() + x.square().sqrt() * norm2(z));
+            |(x, y, _): (Row, f64, f64)| (x.dot(z) - y).abs() + 1e-6 * (y.abs() + x.square(z.len()).sqrt() * norm2(z));
         let size = self.rows.iter(node).map(residual).fold(1e-300, f64::max);
         for _ in 0..INTERIOR_STEPS_MAX {
             let mu = state.complementarity();
@@ -151,7 +151,8 @@ impl Interior<'_> {
     }
 
     fn start(&mut self) {
-        let size = self.loss.rows.iter(self.node).map(|(x, y, _)| y.abs() + x.square().sqrt()).fold(1.0, f64::max);
+        let d = self.loss.rows.data.dim();
+        let size = self.loss.rows.iter(self.node).map(|(x, y, _)| y.abs() + x.square(d).sqrt()).fold(1.0, f64::max);
         for r in 0..self.g.len() {
             let (low, high) = self.bounds(r);
             self.g[r] = 0.5 * (low + high);

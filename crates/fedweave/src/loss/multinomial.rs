@@ -111,7 +111,7 @@ impl Multinomial {
     }
 
     fn damping(&self, node: usize) -> f64 {
-        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * x.square()).sum::<f64>()
+        newton::DAMPING * self.rows.iter(node).map(|(x, _, a)| a * x.square(self.features())).sum::<f64>()
     }
 
     fn ridge_value(&self, w: &[f64]) -> f64 {

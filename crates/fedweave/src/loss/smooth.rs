@@ -116,7 +116,7 @@ impl<P: Pointwise> Smooth<P> {
     /// Keeps a Hessian that may be singular (or zero, where all rows are flat) invertible.
     fn damping(&self, node: usize, z: &[f64]) -> f64 {
         let curvature = |x: Row, y: f64| self.family.curvature(x.dot(z), y) + 1e-3;
-        newton::DAMPING * self.rows.iter(node).map(|(x, y, a)| a * curvature(x, y) * x.square()).sum::<f64>()
+        newton::DAMPING * self.rows.iter(node).map(|(x, y, a)| a * curvature(x, y) * x.square(z.len())).sum::<f64>()
     }
 }
 
