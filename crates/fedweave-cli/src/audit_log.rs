@@ -28,6 +28,10 @@ pub fn run(command: &AuditCommand) -> Result<Exit> {
         None => verify(log)?,
     };
     let torn = if chain.torn { "; the last line was torn by a crash" } else { "" };
-    say(&format!("{}: {} lines, unbroken{torn}\nhead {}", log.display(), chain.lines, chain.head))?;
+    let lines = match chain.first {
+        1 => format!("{} lines", chain.lines),
+        first => format!("lines {first} to {} (older files were removed)", chain.lines),
+    };
+    say(&format!("{}: {lines}, unbroken{torn}\nhead {}", log.display(), chain.head))?;
     Ok(Exit::Done)
 }

@@ -1,10 +1,15 @@
 //! The event log of a part: one JSON object a line, each with a digest of itself and of the line before, so that no line can
 //! be changed, removed or inserted without breaking the chain. (A chain cut off at the end is still a chain: note its head
-//! elsewhere to rule that out.)
+//! elsewhere to rule that out.) A log that has grown long goes on in a new file, and the oldest files are removed.
+
+mod chain;
+mod files;
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+pub use chain::{Chain, verify, verify_since};
 
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -12,8 +17,11 @@ use serde_json::Value;
 
 /// Digest before the first line.
 const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+const HASH: &str = ",\"hash\":\"";
 /// Lines are shorter than this.
 const LINE_BYTES_MAX: usize = 64 * 1024;
+/// A file as long as this is followed by a new one.
+const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -47,19 +55,6 @@ pub enum LogError {
     },
 }
 
-/// What a verified log says about itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain {
-    /// Number of lines.
-    pub lines: u64,
-    /// Digest of the last line.
-    pub head: String,
-    /// Bytes of whole lines; what follows was torn by a crash.
-    pub bytes: u64,
-    /// True if bytes follow.
-    pub torn: bool,
-}
-
 #[derive(Serialize, Deserialize)]
 struct Line {
     sequence: u64,
@@ -75,6 +70,9 @@ pub struct EventLog {
     path: PathBuf,
     lines: u64,
     head: String,
+    bytes: u64,
+    /// A longer file is followed by a new one.
+    bytes_max: u64,
 }
 
 impl EventLog {
@@ -82,14 +80,15 @@ impl EventLog {
     /// so.
     pub fn open(path: &Path, now_ms: u64) -> Result<EventLog, LogError> {
         let at = |error| LogError::File { path: path.to_path_buf(), error };
-        let chain = match path.exists() {
-            true => verify(path)?,
-            false => Chain { lines: 0, head: NOTHING.into(), bytes: 0, torn: false },
-        };
+        let chain = if path.exists() || !files::older(path).is_empty() { verify(path)? } else { Chain::empty() };
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(at)?;
         file.set_len(chain.bytes).map_err(at)?;
         file.seek(SeekFrom::End(0)).map_err(at)?;
-        let mut log = EventLog { file, path: path.to_path_buf(), lines: chain.lines, head: chain.head };
+        let Chain { lines, head, bytes, .. } = chain;
+        let mut log = EventLog { file, path: path.to_path_buf(), lines, head, bytes, bytes_max: FILE_BYTES_MAX };
+        if lines > 0 && bytes == 0 {
+            log.say_that_it_goes_on(now_ms)?;
+        }
         if chain.torn {
             log.write(now_ms, &serde_json::json!({ "event": "torn_line_removed" }))?;
         }
@@ -98,6 +97,23 @@ impl EventLog {
 
     /// Adds a line; it is handed to the operating system before this returns.
     pub fn write(&mut self, now_ms: u64, event: &impl Serialize) -> Result<(), LogError> {
+        self.append(now_ms, event)?;
+        if self.bytes < self.bytes_max {
+            return Ok(());
+        }
+        let at = |error| LogError::File { path: self.path.clone(), error };
+        self.file = files::set_aside(&self.path).map_err(at)?;
+        self.bytes = 0;
+        self.say_that_it_goes_on(now_ms)
+    }
+
+    /// The first line of every file but the first.
+    fn say_that_it_goes_on(&mut self, now_ms: u64) -> Result<(), LogError> {
+        let older: Vec<String> = files::older(&self.path).iter().map(|path| files::name(path)).collect();
+        self.append(now_ms, &serde_json::json!({ "event": chain::GOES_ON, "older": older }))
+    }
+
+    fn append(&mut self, now_ms: u64, event: &impl Serialize) -> Result<(), LogError> {
         let event = serde_json::to_value(event).unwrap_or(Value::Null);
         let line = Line { sequence: self.lines + 1, time_ms: now_ms, event, previous: self.head.clone() };
         let mut text = serde_json::to_string(&line).expect("a line is plain data");
@@ -107,6 +123,7 @@ impl EventLog {
         // One call, so that a crash tears at most this line.
         self.file.write_all(text.as_bytes()).map_err(|error| LogError::File { path: self.path.clone(), error })?;
         self.lines += 1;
+        self.bytes += text.len() as u64;
         self.head = hash;
         Ok(())
     }
@@ -114,58 +131,6 @@ impl EventLog {
     /// Number of lines and the digest of the last.
     pub fn head(&self) -> (u64, &str) {
         (self.lines, &self.head)
-    }
-}
-
-/// Follows the chain from the first line to the last whole one.
-pub fn verify(path: &Path) -> Result<Chain, LogError> {
-    let at = |error| LogError::File { path: path.to_path_buf(), error };
-    let mut reader = BufReader::new(File::open(path).map_err(at)?);
-    let mut chain = Chain { lines: 0, head: NOTHING.into(), bytes: 0, torn: false };
-    let mut buffer = Vec::new();
-    loop {
-        buffer.clear();
-        let mut limited = std::io::Read::take(&mut reader, LINE_BYTES_MAX as u64);
-        let read = limited.read_until(b'\n', &mut buffer).map_err(at)?;
-        let broken = |what| LogError::Broken { path: path.to_path_buf(), line: chain.lines + 1, what };
-        if read == LINE_BYTES_MAX {
-            return Err(broken("longer than a line can be"));
-        }
-        let Some((b'\n', line)) = buffer.split_last() else {
-            chain.torn = read > 0;
-            return Ok(chain);
-        };
-        chain.head = follow(line, &chain).map_err(broken)?;
-        chain.lines += 1;
-        chain.bytes += read as u64;
-    }
-}
-
-/// Follows the chain, which must still contain a `head` that was noted earlier.
-pub fn verify_since(path: &Path, head: &str) -> Result<Chain, LogError> {
-    let chain = verify(path)?;
-    let text = std::fs::read_to_string(path).map_err(|error| LogError::File { path: path.to_path_buf(), error })?;
-    let is_digest = head.len() == NOTHING.len() && head.bytes().all(|b| b.is_ascii_hexdigit());
-    match is_digest && text.contains(&format!("{HASH}{head}\"}}")) {
-        true => Ok(chain),
-        false => Err(LogError::HeadGone { path: path.to_path_buf(), head: head.into() }),
-    }
-}
-
-const HASH: &str = ",\"hash\":\"";
-
-/// The digest of `line`, if it follows on `chain`.
-fn follow(line: &[u8], chain: &Chain) -> Result<String, &'static str> {
-    let text = std::str::from_utf8(line).map_err(|_| "not text")?;
-    let (body, tail) = text.rsplit_once(HASH).ok_or("no digest")?;
-    let noted = tail.strip_suffix("\"}").ok_or("no digest")?;
-    if hash(body) != noted {
-        return Err("the line was changed: its digest does not fit");
-    }
-    let line: Line = serde_json::from_str(&format!("{body}}}")).map_err(|_| "not a line of an event log")?;
-    match (line.sequence == chain.lines + 1, line.previous == chain.head) {
-        (true, true) => Ok(noted.into()),
-        _ => Err("lines before it were removed or inserted: it does not follow on the line before"),
     }
 }
 
@@ -246,5 +211,58 @@ mod tests {
         let chain = verify(&path).unwrap();
         assert_eq!((chain.lines, chain.torn), (3, false));
         assert!(std::fs::read_to_string(&path).unwrap().contains("torn_line_removed"));
+    }
+
+    /// A log whose files hold a few lines each.
+    fn long(lines: u64) -> (tempfile::TempDir, PathBuf) {
+        let (folder, path) = written(1);
+        let mut log = EventLog::open(&path, 0).unwrap();
+        log.bytes_max = 2_000;
+        (0..lines).for_each(|k| log.write(k, &json!({ "event": "round", "round": k })).unwrap());
+        (folder, path)
+    }
+
+    #[test]
+    fn a_long_log_goes_on_in_new_files_and_the_oldest_are_removed() {
+        let (_folder, path) = long(40);
+        let chain = verify(&path).unwrap();
+        assert_eq!((chain.first, chain.lines), (1, 41 + chain.files - 1));
+        assert!(chain.files > 3 && chain.files < files::KEPT as u64, "{chain:?}");
+        // It goes on after a restart, also after one between two files.
+        EventLog::open(&path, 9).unwrap().write(9, &"again").unwrap();
+        let whole = verify(&path).unwrap();
+        assert_eq!(whole.lines, chain.lines + 1);
+        let last = files::older(&path).len();
+        std::fs::rename(&path, files::numbered(&path, last as u64 + 1)).unwrap();
+        assert_eq!(EventLog::open(&path, 10).unwrap().lines, whole.lines + 1);
+
+        let (_folder, path) = long(200);
+        let chain = verify(&path).unwrap();
+        assert_eq!(files::older(&path).len(), files::KEPT);
+        assert!(chain.first > 1 && chain.lines > 200, "{chain:?}");
+        let size = |path: &PathBuf| std::fs::metadata(path).unwrap().len();
+        assert!(files::older(&path).iter().all(|path| size(path) < 2_600));
+    }
+
+    #[test]
+    fn files_cannot_be_taken_out_of_a_long_log_or_cut_unseen() {
+        let (_folder, path) = long(40);
+        let head = verify(&path).unwrap().head;
+        assert!(verify_since(&path, &head).is_ok());
+        let older = files::older(&path);
+        let (first, second) = (std::fs::read(&older[0]).unwrap(), std::fs::read(&older[1]).unwrap());
+        let after_first_line = |bytes: &[u8]| bytes.iter().position(|b| *b == b'\n').unwrap() + 1;
+        // From the middle.
+        std::fs::remove_file(&older[1]).unwrap();
+        assert!(matches!(verify(&path), Err(LogError::Broken { .. })));
+        // Lines at the start or end of a file.
+        std::fs::write(&older[1], &second[..second.len() - 1]).unwrap();
+        assert!(matches!(verify(&path), Err(LogError::Broken { .. })));
+        std::fs::write(&older[1], &second).unwrap();
+        std::fs::write(&older[0], &first[after_first_line(&first)..]).unwrap();
+        assert!(matches!(verify(&path), Err(LogError::Broken { .. })));
+        // Whole files that are the oldest may go.
+        std::fs::remove_file(&older[0]).unwrap();
+        assert_eq!(verify(&path).unwrap().first, first.iter().filter(|b| **b == b'\n').count() as u64 + 1);
     }
 }
