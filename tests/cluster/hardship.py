@@ -44,10 +44,12 @@ class Proxy:
 
     def accept(self):
         while True:
+            near, _ = self.listener.accept()
             try:
-                near, _ = self.listener.accept()
                 far = socket.create_connection(("127.0.0.1", self.port), timeout=2)
             except OSError:
+                # Nobody listens yet: who dialled must hear of it, or it waits for the handshake.
+                near.close()
                 continue
             far.settimeout(None)
             for stream in (near, far):
