@@ -1,6 +1,5 @@
 //! The rows of all nodes and the edges between them, copied once from NumPy.
 
-use fedweave::features::{Features, SparseMatrix, prefer_sparse};
 use fedweave::{Dataset, Graph, Matrix};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -79,6 +78,14 @@ impl Rows<'_> {
         if cols == 0 {
             return Err(fedweave::Error::Size { what: "columns of X", expected: 1, found: 0 });
         }
+        let mut sorted = Vec::with_capacity(origin.len() * cols);
+        for &from in origin {
+            match x.row(from).to_slice() {
+                Some(row) => sorted.extend_from_slice(row),
+                None => sorted.extend(x.row(from)),
+            }
+            sorted.extend(self.intercept.then_some(1.0));
+        }
         let pick = |array: &Option<PyReadonlyArray1<'_, f64>>, otherwise: f64| match array {
             // A wrong length is for the dataset to refuse.
             Some(array) if array.as_array().len() == origin.len() => {
@@ -88,27 +95,7 @@ impl Rows<'_> {
             Some(array) => array.as_array().to_vec(),
             None => vec![otherwise; origin.len()],
         };
-        Dataset::new(offsets, self.features(origin, cols), pick(&self.y, 0.0), pick(&self.weight, 1.0))
-    }
-
-    /// The rows in this order; those that are mostly zero keep only what is not.
-    fn features(&self, origin: &[usize], cols: usize) -> Features {
-        let (x, last) = (self.x.as_array(), self.intercept.then_some(1.0));
-        let entries = origin.len() * (cols - x.ncols()) + x.iter().filter(|v| **v != 0.0).count();
-        if prefer_sparse(origin.len(), cols, entries) {
-            let mut sparse = SparseMatrix::new(cols);
-            origin.iter().for_each(|&from| sparse.push(x.row(from).iter().copied().chain(last).enumerate()));
-            return sparse.into();
-        }
-        let mut sorted = Vec::with_capacity(origin.len() * cols);
-        for &from in origin {
-            match x.row(from).to_slice() {
-                Some(row) => sorted.extend_from_slice(row),
-                None => sorted.extend(x.row(from)),
-            }
-            sorted.extend(last);
-        }
-        Matrix::from_rows(cols, sorted).into()
+        Dataset::new(offsets, Matrix::from_rows(cols, sorted), pick(&self.y, 0.0), pick(&self.weight, 1.0))
     }
 
     fn graph(&self) -> fedweave::Result<Graph> {
