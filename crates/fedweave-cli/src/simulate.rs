@@ -17,7 +17,7 @@ Examples:
       20 parts, 300 rounds, up to 30 % of frames lost, 50 % doubled, 50 crashes a run: every run must end with the
       bits of the solver on one machine
 
-  fedweave simulate --seed 1234
+  fedweave simulate --seed 1234 --events
       one run again, with what happened in it
 
   fedweave simulate --predictions --seeds 500
@@ -29,6 +29,10 @@ Examples:
   fedweave simulate --recovery --seeds 500
       parts come back with states of long ago or none, edges differ between their ends, certificates are revoked: all
       end at the optimum of the network that is left
+
+  fedweave simulate --out-of-step --seeds 500
+      nobody waits for the newest models: all must end within the tolerance, as one machine computes it
+
   fedweave simulate --noise --seeds 2000
       noisy gradients, also with rollbacks: nothing leaves that was not paid for, replays send the same bytes
 
@@ -64,6 +68,9 @@ pub struct SimulateArgs {
     /// Parts come back with old states or none, differ from their neighbours, or lose their certificate
     #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling"])]
     recovery: bool,
+    /// Gradient descent out of step with a tolerance, instead of the primal-dual method
+    #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling", "recovery", "noise"])]
+    out_of_step: bool,
     /// Noisy gradients and their ledgers, instead of the primal-dual method
     #[arg(long, conflicts_with_all = ["liars", "predictions", "coupling", "recovery"])]
     noise: bool,
@@ -76,6 +83,9 @@ pub struct SimulateArgs {
     /// Most crashes in a run
     #[arg(long, default_value_t = Limits::default().crashes)]
     crashes: u32,
+    /// With --seed: also print what happened, incident by incident and note by note
+    #[arg(long, requires = "seed", conflicts_with = "json")]
+    events: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -92,6 +102,7 @@ impl SimulateArgs {
             (self.predictions, Subject::Predictions),
             (self.coupling, Subject::Coupling),
             (self.noise, Subject::Noise),
+            (self.out_of_step, Subject::OutOfStep),
         ];
         asked.into_iter().find(|(asked, _)| *asked).map_or(Subject::Parameters, |(_, subject)| subject)
     }
@@ -108,9 +119,13 @@ pub fn run(args: &SimulateArgs) -> Result<Exit> {
     first.checked_add(count).context("--first and --seeds together are too large")?;
     let limits = Limits { loss: args.loss, duplication: args.duplication, crashes: args.crashes, ..Default::default() };
     let subject = args.subject();
+    let batch = Batch { first, count, subject, limits };
+    if args.events {
+        batch.retell()?.lines.iter().try_for_each(|line| say(line))?;
+    }
     let bar = progress(count);
     let started = Instant::now();
-    let outcome = Batch { first, count, subject, limits }.run(&interrupted, &|| bar.inc(1))?;
+    let outcome = batch.run(&interrupted, &|| bar.inc(1))?;
     bar.finish_and_clear();
     report(args, &outcome, started.elapsed().as_secs_f64())?;
     Ok(match (outcome.failures.is_empty(), interrupted()) {
@@ -144,13 +159,19 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
             Subject::Predictions => " --predictions",
             Subject::Coupling => " --coupling",
             Subject::Noise => " --noise",
+            Subject::OutOfStep => " --out-of-step",
             Subject::Parameters => "",
         };
-        say(&format!("{} seed(s) failed; again: fedweave simulate --seed {}{liars}", failures.len(), first.seed))?;
+        say(&format!(
+            "{} seed(s) failed; again: fedweave simulate --seed {}{liars} --events",
+            failures.len(),
+            first.seed
+        ))?;
     }
     let promise = match args.subject() {
         Subject::Liars => "honest models within the bound",
         Subject::Recovery => "the optimum of the network that is left",
+        Subject::OutOfStep => "models within their tolerance",
         _ => "the bits of one machine",
     };
     say(&format!("{passed} seed(s) ended with {promise}, in {seconds:.1} s"))?;

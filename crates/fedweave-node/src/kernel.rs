@@ -18,6 +18,8 @@ pub trait Kernel: Round + Send + Sync {
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
+    /// A round in which the models stay as they are, and only their residual is computed.
+    fn stand_still(&mut self) {}
     /// Why the last round could not be completed, if it could not.
     fn failure(&self) -> Option<String> {
         None
@@ -32,7 +34,11 @@ pub trait Kernel: Round + Send + Sync {
     }
 }
 
-impl Kernel for GradientRound<Box<Problem>> {}
+impl Kernel for GradientRound<Box<Problem>> {
+    fn stand_still(&mut self) {
+        GradientRound::stand_still(self);
+    }
+}
 impl Kernel for RelaxRound<Box<Problem>> {}
 impl Kernel for PrimalDualRound<Box<Problem>> {}
 

@@ -70,6 +70,9 @@ pub struct NeighbourSnapshot {
     /// Frames of it that the part refused.
     #[serde(default)]
     pub refused: u64,
+    /// The same by reason.
+    #[serde(default)]
+    pub refusals: BTreeMap<String, u64>,
     /// True if its edges count, and it has not ended before this part.
     #[serde(default)]
     pub counted: bool,
@@ -142,7 +145,11 @@ pub fn openmetrics(s: &Snapshot) -> String {
         scores,
     );
     family("neighbour_quarantined", "gauge", "1 if the neighbour is kept out.", each(|n| f64::from(n.quarantined)));
-    family("frames_refused", "counter", "Frames of the neighbour that were refused.", each(|n| n.refused as f64));
+    let by_reason = s.neighbours.iter().flat_map(|n| n.refusals.iter().map(move |(why, times)| (n, why, *times)));
+    let refused = by_reason.map(|(n, why, times)| {
+        (format!("{part},neighbour=\"{}\",reason=\"{}\"", escaped(&n.name), escaped(why)), times as f64)
+    });
+    family("frames_refused", "counter", "Frames of the neighbour that were refused, by reason.", refused.collect());
     family("frames_sent", "counter", "Frames sent to the neighbour.", each(|n| n.sent.0 as f64));
     family("sent_bytes", "counter", "Bytes sent to the neighbour, before encryption.", each(|n| n.sent.1 as f64));
     family("frames_received", "counter", "Frames received from the neighbour.", each(|n| n.received.0 as f64));
@@ -165,6 +172,7 @@ mod tests {
             up: true,
             sent: (3, 300),
             received: (2, 200),
+            refusals: [("not_finite".to_string(), 4)].into(),
             ..Default::default()
         };
         Snapshot { name: "east".into(), round: 7, residual: Some(0.5), neighbours: vec![north], ..Default::default() }
@@ -176,6 +184,8 @@ mod tests {
         assert!(text.contains("# TYPE fedweave_rounds counter\n"));
         assert!(text.contains("fedweave_rounds_total{part=\"east\"} 7\n"));
         assert!(text.contains("fedweave_sent_bytes_total{part=\"east\",neighbour=\"b\\\"ob\"} 300\n"));
+        let refused = "fedweave_frames_refused_total{part=\"east\",neighbour=\"b\\\"ob\",reason=\"not_finite\"} 4\n";
+        assert!(text.contains(refused), "{text}");
         assert!(text.ends_with("# EOF\n"));
     }
 }

@@ -18,6 +18,7 @@ mod receive;
 mod rounds;
 mod send;
 mod silence;
+mod standstill;
 mod state;
 mod suspect;
 mod terms;
@@ -44,6 +45,9 @@ use receive::Refusal;
 use silence::LIES_BORNE;
 pub use state::fingerprint;
 use state::{Saved, Sizes, rows_digest};
+
+/// See [`Part::burden_borne`].
+const BURDEN_BORNE: u64 = 256;
 
 /// One part of a federation.
 pub struct Part {
@@ -197,6 +201,20 @@ impl Part {
         self.done
     }
 
+    /// The round of the newest rows that came from a neighbour.
+    pub fn newest_rows_of(&self, peer: usize) -> u64 {
+        self.peers[peer].round
+    }
+
+    /// Kilobytes, and a bit for each frame, that may well come from a neighbour without anything new in them; more are a flood.
+    pub fn burden_borne(&self, peer: usize) -> u64 {
+        let len = self.peers[peer].len;
+        match self.is_learning() {
+            true => u64::MAX,
+            false => BURDEN_BORNE + 4 * (chunks_of(len) as u64 + 8 * len as u64 / 1024),
+        }
+    }
+
     /// Where the part stands.
     pub fn status(&self) -> Status {
         let peers = self.peers.iter().enumerate().map(|(k, p)| PeerStatus {
@@ -208,6 +226,7 @@ impl Part {
             bytes_out: p.bytes_out,
             resent: p.resent,
             refused: p.refused,
+            refusals: p.refusals.clone(),
             stands: p.still.is_some(),
             lacks: self.lacks(p),
             in_step: p.is_in_step(self.done + 1),

@@ -28,6 +28,8 @@ const ADMISSION: Duration = Duration::from_secs(3);
 const SHOW: Duration = Duration::from_millis(100);
 /// A part that has nothing left to do stays for so long.
 const GRACE: Duration = Duration::from_millis(500);
+/// A neighbour that floods this part is not heard for so long.
+const FLOOD_PAUSE: Duration = Duration::from_millis(20);
 /// How often errors on rows are renewed.
 const ERRORS_EVERY: Duration = Duration::from_secs(1);
 /// How often a residual is noted in the log.
@@ -57,6 +59,8 @@ struct Driver<'p, 'a> {
     reported_missing: bool,
     residual_noted: Option<Instant>,
     guard: Option<Guard>,
+    /// For each neighbour: the round of its newest rows, and what came since.
+    floods: Vec<(u64, u64)>,
 }
 
 impl<'p, 'a> Driver<'p, 'a> {
@@ -69,6 +73,7 @@ impl<'p, 'a> Driver<'p, 'a> {
         let guard = around.quarantine.as_ref().and_then(|_| Guard::new(part));
         Driver {
             guard,
+            floods: vec![(0, 0); names.len()],
             part,
             around,
             started: Instant::now(),
@@ -155,11 +160,27 @@ impl<'p, 'a> Driver<'p, 'a> {
                     self.snapshot.refused += 1;
                     return Ok(());
                 }
-                self.handle(Event::Frame { from: peer(from), bytes: &bytes })
+                self.handle(Event::Frame { from: peer(from), bytes: &bytes })?;
+                self.hold_up_flood(from, bytes.len());
+                Ok(())
             }
             Arrival::Refused(refusal) => self.refused(refusal),
             Arrival::Warning(what) if self.repeats.is_news(&what) => self.log(&LocalEvent::Warning { what }),
             Arrival::Warning(_) => Ok(()),
+        }
+    }
+
+    /// Who sends a lot and nothing new is not heard for a moment: its frames wait, and then it has to.
+    fn hold_up_flood(&mut self, from: usize, bytes: usize) {
+        let (round, borne) = (self.part.newest_rows_of(from), self.part.burden_borne(from));
+        let (newest, burden) = &mut self.floods[from];
+        if *newest != round {
+            (*newest, *burden) = (round, 0);
+        }
+        *burden = burden.saturating_add(1 + bytes as u64 / 1024);
+        if *burden > borne {
+            *burden = 0;
+            self.around.transport.pause(from, FLOOD_PAUSE);
         }
     }
 
@@ -270,6 +291,7 @@ impl<'p, 'a> Driver<'p, 'a> {
         self.snapshot.awaited = status.peers.iter().filter(|p| p.awaited).map(|p| p.name.clone()).collect();
         for (neighbour, peer) in self.snapshot.neighbours.iter_mut().zip(&status.peers) {
             (neighbour.refused, neighbour.counted, neighbour.lacks) = (peer.refused, peer.counted, peer.lacks);
+            neighbour.refusals = peer.refusals.iter().map(|(why, times)| (why.to_string(), *times)).collect();
         }
         self.snapshot.round_age_seconds = self.pace.age(Instant::now()).unwrap_or(0.0);
         self.snapshot.seconds = self.started.elapsed().as_secs_f64();

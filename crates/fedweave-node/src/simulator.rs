@@ -14,8 +14,10 @@ mod liars;
 mod noise;
 mod predictions;
 mod recovery;
+mod retell;
 mod scene;
 mod seat;
+mod standstill;
 mod store;
 mod world;
 
@@ -25,7 +27,9 @@ pub use batch::{Batch, BatchOutcome, Subject};
 pub use faults::{Faults, Limits};
 pub use liars::{Liars, Lie, scene_with_liars};
 pub use recovery::simulate_recovery;
+pub use retell::Retold;
 pub use scene::Scene;
+pub use standstill::simulate_out_of_step;
 pub use store::FaultyStore;
 pub use world::{simulate, simulate_liars};
 

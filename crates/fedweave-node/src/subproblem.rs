@@ -81,13 +81,6 @@ fn check_settings(plan: &Plan) -> Result<()> {
     if let Some(value) = stop.tolerance.filter(|t| !(*t >= 0.0 && t.is_finite())) {
         return Err(Error::Setting { name: "tolerance", value, needs: "zero or positive" });
     }
-    if plan.method.is_async() && stop.tolerance.is_some() {
-        let fault = fedweave::Error::Method {
-            method: "async-fedgd",
-            needs: "a number of rounds instead of a tolerance: out of step nobody can tell a residual of the network",
-        };
-        return Err(fault.into());
-    }
     if plan.noise.is_some() != matches!(plan.method, MethodSpec::NoisyFedGd { .. }) {
         let fault = fedweave::Error::Method {
             method: "noisy-fedgd",

@@ -62,6 +62,8 @@ pub trait Transport: Send {
     fn send(&mut self, to: usize, frame: &[u8]);
     /// The next arrival; waits at most so long.
     fn receive(&mut self, wait: Duration) -> Option<Arrival>;
+    /// Hears nothing from a neighbour for a while, which then has to wait.
+    fn pause(&mut self, _from: usize, _time: Duration) {}
     /// Says good-bye; what was sent before is still delivered where possible.
     fn close(&mut self) {}
 }

@@ -1,5 +1,7 @@
 //! What a part reports: notes for the event log, the outcome, the status.
 
+use std::collections::BTreeMap;
+
 use fedweave::Matrix;
 use serde::{Deserialize, Serialize};
 
@@ -224,6 +226,8 @@ pub struct PeerStatus {
     pub resent: u64,
     /// Frames refused.
     pub refused: u64,
+    /// The same by reason.
+    pub refusals: BTreeMap<&'static str, u64>,
     /// True if it takes part in our rounds.
     pub in_step: bool,
     /// True if its rows are waited for.

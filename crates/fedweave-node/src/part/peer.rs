@@ -1,5 +1,7 @@
 //! What a part remembers of a neighbour: its rows of two rounds, what it has of ours, and when to send again.
 
+use std::collections::BTreeMap;
+
 use crate::wire::{Frame, NUMBERS_MAX, chunks_of};
 
 /// The rows of one round, as they come in.
@@ -56,10 +58,14 @@ pub struct Peer {
     /// The round after which it finished.
     pub finished: Option<u64>,
     pub round: u64,
+    /// The largest residual that it knew of when it sent its newest rows.
+    pub residual: f64,
     pub bytes_in: u64,
     pub bytes_out: u64,
     pub resent: u64,
     pub refused: u64,
+    /// The same by reason.
+    pub refusals: BTreeMap<&'static str, u64>,
     /// Frames whose content cannot be right.
     pub lies: u64,
     /// The weight of the edges to it.
@@ -108,10 +114,12 @@ impl Peer {
             owes_coupling: false,
             finished: None,
             round: 0,
+            residual: f64::INFINITY,
             bytes_in: 0,
             bytes_out: 0,
             resent: 0,
             refused: 0,
+            refusals: BTreeMap::new(),
             lies: 0,
             weight: 0.0,
             mask: 0,

@@ -55,6 +55,10 @@ impl Part {
         let waits = frame.header.kind == Kind::Ack && frame.header.round > self.done;
         if self.state == State::Finished && (frame.header.kind == Kind::Rows || waits) {
             self.peers[from.0 as usize].owes_answer = true;
+            if !self.peers[from.0 as usize].counts(self.done) {
+                // Of what length its rows are is nobody's business any more.
+                return;
+            }
         }
         // Two more than the round in flight: this part may have lost its newest checkpoint.
         let newest = self.done + 4 + self.plan.method.staleness();
@@ -136,6 +140,7 @@ impl Part {
         }
         peer.take(frame, round);
         if peer.has(round) {
+            peer.residual = peer.inbox(round).residual;
             for (&ghost, row) in self.subproblem.receives[k].iter().zip(peer.inbox(round).numbers().chunks_exact(d)) {
                 self.kernel.incoming(ghost as usize).copy_from_slice(row);
             }
@@ -149,7 +154,7 @@ impl Part {
             return true;
         }
         match self.plan.method.is_async() {
-            true => peer.round + self.plan.method.staleness() >= round,
+            true => peer.round + self.staleness(round) >= round,
             false => peer.has(round),
         }
     }
@@ -187,6 +192,7 @@ impl Part {
     pub(super) fn refuse(&mut self, from: PeerId, why: Refusal, effects: &mut Vec<Effect>) {
         let peer = &mut self.peers[from.0 as usize];
         peer.refused += 1;
+        *peer.refusals.entry(why.in_a_word()).or_default() += 1;
         peer.lies += u64::from(matches!(why, Refusal::Shape { .. } | Refusal::NotFinite));
         // The first ones are told; a flood of them does not flood the log.
         if peer.refused <= REFUSALS_TOLD || peer.refused.is_power_of_two() {
@@ -221,4 +227,21 @@ pub(super) enum Refusal {
     Shape { numbers: usize },
     #[error("a number that is not finite")]
     NotFinite,
+}
+
+impl Refusal {
+    /// For counters.
+    fn in_a_word(self) -> &'static str {
+        match self {
+            Refusal::Frame(Fault::Checksum) => "checksum",
+            Refusal::Frame(Fault::Version { .. }) => "version",
+            Refusal::Frame(_) => "malformed",
+            Refusal::Federation => "federation",
+            Refusal::PublicRows => "public_rows",
+            Refusal::Coupling => "coupling",
+            Refusal::Round { .. } => "round",
+            Refusal::Shape { .. } => "length",
+            Refusal::NotFinite => "not_finite",
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Convergence is decided without a centre. Every `diameter + 1` rounds an epoch begins with the residual of that round;
 //! frames carry the largest one heard of, and after `diameter` more rounds everybody knows the same maximum and decides the
-//! same.
+//! same. Out of step, see `standstill`.
 
 use fedweave::Matrix;
 
@@ -11,7 +11,7 @@ use super::state::append_coupling;
 use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
 use crate::error::Result;
 use crate::kernel::{KernelState, kernel};
-use crate::plan::DeadPolicy;
+use crate::plan::{DeadPolicy, PlanEdge};
 use crate::subproblem::Subproblem;
 
 /// Rounds done in one go when nobody has to be waited for.
@@ -68,6 +68,7 @@ impl Part {
     fn complete_round(&mut self, effects: &mut Vec<Effect>) {
         let (round, d) = (self.done + 1, self.dim);
         let wrong_sign = self.is(Mutant::WrongSignAtOneEnd);
+        let stands = self.stands_still(round);
         let (kernel, said, in_step) = (&mut self.kernel, &mut self.heard, !self.plan.method.is_async());
         let mut heard = 0.0f64;
         for (k, (peer, ghosts)) in self.peers.iter().zip(&self.subproblem.receives).enumerate().filter(|_| in_step) {
@@ -91,7 +92,10 @@ impl Part {
         if !self.pay(round, effects) {
             return self.finish(Reason::Spent, effects);
         }
-        self.kernel.complete();
+        match stands {
+            true => self.kernel.stand_still(),
+            false => self.kernel.complete(),
+        }
         if self.is(Mutant::DualFromWire) {
             self.take_duals_from_wire();
         }
@@ -120,9 +124,11 @@ impl Part {
         let mut reason = None;
         if let Some(tolerance) = stop.tolerance {
             let epoch = self.epoch();
+            // Who was promised to be counted is waited for, and what was heard before a neighbour went is about another network.
+            let changes = self.peers.iter().any(|p| p.is_expected(round)) || !self.has_right_subproblem(round);
             self.epoch_max = match round % epoch {
-                // Who was promised to be counted is waited for.
-                0 if self.peers.iter().any(|p| p.is_expected(round)) => f64::INFINITY,
+                _ if changes => f64::INFINITY,
+                _ if self.plan.method.is_async() && !self.peers.is_empty() => self.residual_standing(round),
                 0 => self.kernel.residual(),
                 _ => self.epoch_max.max(heard),
             };
@@ -184,11 +190,6 @@ impl Part {
         effects.push(Effect::Note(Note::EdgesDropped { peer, round: self.done + 1 }));
     }
 
-    /// Rounds from one decision to the next.
-    pub(super) fn epoch(&self) -> u64 {
-        if self.peers.is_empty() { 1 } else { u64::from(self.plan.stop.diameter) + 1 }
-    }
-
     pub(super) fn finish(&mut self, reason: Reason, effects: &mut Vec<Effect>) {
         self.state = State::Finished;
         self.told = true;
@@ -231,8 +232,18 @@ impl Part {
         if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_subproblem(next) {
             return Ok(());
         }
-        let (w, u, memory) = (self.models(), self.flows(), self.kernel.memory());
+        let (w, mut u, memory) = (self.models(), self.flows(), self.kernel.memory());
+        self.forget_flows_of_joiners(next, &mut u);
+        self.epoch_max = f64::INFINITY;
         self.rebuild(w, &u, memory)
+    }
+
+    /// Edges to who takes part from the next round on begin without flow at both ends, also if they counted until a moment ago.
+    fn forget_flows_of_joiners(&self, next: u64, flows: &mut Matrix) {
+        let begins = |edge: &PlanEdge| edge.peer.is_some_and(|peer| self.peers[peer.0 as usize].from == next);
+        for k in (0..flows.rows()).filter(|&k| begins(&self.plan.edges[k])) {
+            flows.row_mut(k).fill(0.0);
+        }
     }
 
     fn has_right_subproblem(&self, round: u64) -> bool {
@@ -261,6 +272,9 @@ impl Part {
             }
         }
         self.subproblem = subproblem;
+        if self.plan.method.is_async() {
+            self.hear_again();
+        }
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::{Failure, Limits, Scene, Tally, simulate, simulate_liars, simulate_recovery};
+use super::{Failure, Limits, Scene, Tally, simulate, simulate_liars, simulate_out_of_step, simulate_recovery};
 use crate::error::Result;
 
 /// Networks that seeds choose from.
@@ -23,6 +23,8 @@ pub enum Subject {
     /// Parts that come back with old states or none, are told other edges than their neighbours, or lose their certificate: all end
     /// at the optimum of the network that is left.
     Recovery,
+    /// Gradient descent out of step, which must end within its tolerance.
+    OutOfStep,
     /// Noisy gradients and their ledgers, with rollbacks.
     Noise,
     /// Neighbours that lie: honest models must stay within the bound.
@@ -67,6 +69,7 @@ impl Batch {
             let ended = match self.subject {
                 Subject::Liars => simulate_liars(seed),
                 Subject::Recovery => simulate_recovery(seed),
+                Subject::OutOfStep => simulate_out_of_step(&self.limits, seed),
                 _ => simulate(&scenes[(seed % SCENES) as usize % scenes.len()], &self.limits, seed),
             };
             sum.lock().unwrap_or_else(|e| e.into_inner()).add(ended);
@@ -78,13 +81,13 @@ impl Batch {
     }
 
     /// The networks that these seeds need; one seed needs one.
-    fn scenes(&self) -> Result<Vec<Scene>> {
+    pub(super) fn scenes(&self) -> Result<Vec<Scene>> {
         let scene = match self.subject {
             Subject::Parameters => Scene::standard,
             Subject::Predictions => Scene::predictions,
             Subject::Coupling => Scene::coupling,
             Subject::Noise => Scene::noisy,
-            Subject::Liars | Subject::Recovery => return Ok(Vec::new()),
+            Subject::Liars | Subject::Recovery | Subject::OutOfStep => return Ok(Vec::new()),
         };
         let wanted: Vec<u64> = if self.count == 1 { vec![self.first % SCENES] } else { (0..SCENES).collect() };
         wanted.into_par_iter().map(scene).collect()

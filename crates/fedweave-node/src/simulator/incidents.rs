@@ -15,6 +15,7 @@ const CALM_MS: u64 = 1;
 
 impl World<'_> {
     pub(super) fn strike(&mut self, incident: Incident) -> Result<(), Failure> {
+        self.tell(None, || format!("{incident:?}"));
         match incident {
             Incident::Crash { part, back_after_ms, damage, in_write: true } => {
                 self.seats[part].fails_in_write = Some((damage, back_after_ms));

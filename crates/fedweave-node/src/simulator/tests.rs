@@ -167,6 +167,18 @@ fn gradient_descent_out_of_step_comes_near_the_optimum() {
     }
 }
 
+/// Out of step parts stop at a tolerance that their models have, as one machine computes it: they stand still while they are judged.
+#[test]
+fn parts_out_of_step_stop_at_a_tolerance_that_they_have() {
+    let limits = Limits { crashes: 20, ..Default::default() };
+    let (mut crashes, mut damaged, seeds) = (0, 0, seeds(24));
+    for seed in 0..seeds {
+        let tally = simulate_out_of_step(&limits, seed).unwrap_or_else(|failure| panic!("{failure}"));
+        (crashes, damaged) = (crashes + tally.crashes, damaged + tally.damaged);
+    }
+    assert!(crashes > 2 * seeds && damaged > seeds, "{crashes} {damaged}");
+}
+
 /// Releases are paid for before anything follows from them, once, and replays send the same bytes.
 #[test]
 fn noisy_gradients_stay_within_their_budget_whatever_happens() {

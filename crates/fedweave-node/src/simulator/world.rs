@@ -12,6 +12,7 @@ use super::liars::{Liars, scene_with_liars};
 use super::recovery;
 use super::scene::Scene;
 use super::seat::Seat;
+use super::standstill;
 use super::store::Damage;
 use super::{Failure, Tally};
 use crate::checkpoint::Store;
@@ -41,24 +42,32 @@ pub fn simulate(scene: &Scene, limits: &Limits, seed: u64) -> Result<Tally, Fail
 
 /// Runs one seed with liars in a network that is otherwise only a little unreliable.
 pub fn simulate_liars(seed: u64) -> Result<Tally, Failure> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    random.set_stream(1);
     let fault = |e: crate::error::Error| Failure { seed, at_ms: 0, part: None, what: e.to_string() };
-    let (scene, liars) = scene_with_liars(&mut random, seed).map_err(fault)?;
-    let mut world = World::new(&scene, &liars_limits(seed), seed);
-    world.liars = Some(liars);
-    world.run()
+    let (scene, liars) = liars_of(seed).map_err(fault)?;
+    simulated(&scene, liars, seed).run()
 }
 
 /// The same with a bug.
 #[cfg(test)]
 pub(super) fn liars_world(seed: u64, mutant: Option<crate::part::Mutant>) -> Result<Tally, Failure> {
+    let (scene, liars) = liars_of(seed).unwrap();
+    let mut world = simulated(&scene, liars, seed);
+    world.mutant = mutant;
+    world.run()
+}
+
+/// The scene of a seed with liars, and who they are.
+pub(super) fn liars_of(seed: u64) -> crate::error::Result<(Scene, Liars)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(1);
-    let (scene, liars) = scene_with_liars(&mut random, seed).unwrap();
-    let mut world = World::new(&scene, &liars_limits(seed), seed);
-    (world.liars, world.mutant) = (Some(liars), mutant);
-    world.run()
+    scene_with_liars(&mut random, seed)
+}
+
+/// The world of a seed with liars.
+pub(super) fn simulated(scene: &Scene, liars: Liars, seed: u64) -> World<'_> {
+    let mut world = World::new(scene, &liars_limits(seed), seed);
+    world.liars = Some(liars);
+    world
 }
 
 /// Every second seed has parts that crash, or come back with old states or none; in the others liars may hold half of the weight.
@@ -98,6 +107,8 @@ pub(super) struct World<'s> {
     pub(super) backs_up: bool,
     inconclusive: bool,
     resumed_at: u64,
+    /// What happened, if somebody wants to know.
+    pub(super) told: Option<Vec<String>>,
     #[cfg(test)]
     pub(super) mutant: Option<crate::part::Mutant>,
 }
@@ -129,12 +140,13 @@ impl<'s> World<'s> {
             backs_up: limits.rollbacks > 0,
             inconclusive: false,
             resumed_at: 0,
+            told: None,
             #[cfg(test)]
             mutant: None,
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Tally, Failure> {
+    pub(super) fn run(&mut self) -> Result<Tally, Failure> {
         for k in 0..self.seats.len() {
             let start = self.random.random_range(0..50);
             self.at(start, What::Back(k));
@@ -198,6 +210,7 @@ impl<'s> World<'s> {
         let wrong = match &self.liars {
             _ if self.inconclusive => None,
             Some(liars) => liars.check(&outcomes),
+            None if self.scene.network.method.is_async() => standstill::check(self, &outcomes),
             None if self.scene.trusting => recovery::check(self, &outcomes),
             None => None,
         };
@@ -336,7 +349,7 @@ impl<'s> World<'s> {
                 seat.counted = counted.unwrap_or_default();
                 (seat.done, seat.done_at, seat.outcome) = (true, now, Some(outcome));
             }
-            Effect::Note(_) => (),
+            Effect::Note(note) => self.tell_note(k, &note),
         }
         Ok(())
     }

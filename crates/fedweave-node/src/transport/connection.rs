@@ -24,6 +24,8 @@ use crate::certs::Identity;
 const LEASE: Duration = Duration::from_millis(3000);
 /// Signs of life are due so often.
 const ALIVE_EVERY: Duration = Duration::from_millis(600);
+/// So many of them in a row are read as they come.
+const SIGNS_MAX: u32 = 32;
 /// Connection, handshake and hellos may take so long: several round trips of seconds.
 pub const HANDSHAKE: Duration = Duration::from_secs(15);
 /// The last words may take so long.
@@ -217,12 +219,22 @@ pub async fn carry(shared: Rc<Shared>, admitted: Admitted) {
 }
 
 async fn read(shared: &Shared, place: usize, address: &str, mut from: impl AsyncRead + Unpin) -> io::Result<()> {
+    let mut signs = 0;
     loop {
         match timeout(LEASE, listen(&mut from)).await {
             Err(_) => return Err(io::ErrorKind::TimedOut.into()),
             Ok(said) => match said? {
-                Said::Frame(bytes) => shared.inbox.frame(place, bytes).await,
-                Said::Alive => {}
+                Said::Frame(bytes) => {
+                    signs = 0;
+                    shared.inbox.frame(place, bytes).await;
+                }
+                // One that says nothing but that it is there, as fast as it can, is heard now and then.
+                Said::Alive => {
+                    signs += 1;
+                    if signs > SIGNS_MAX {
+                        sleep(ALIVE_EVERY / 60).await;
+                    }
+                }
                 Said::Bye(Bye::Impostor) => shared.inbox.warn(explain(Bye::Impostor, address)),
                 Said::Bye(_) => return Ok(()),
                 Said::Hello { .. } => return Err(io::Error::new(io::ErrorKind::InvalidData, "a second hello")),

@@ -26,14 +26,17 @@ struct Waiting {
     events: VecDeque<Arrival>,
     /// Frames, and comings and goings between them, of each neighbour.
     queues: Vec<VecDeque<Arrival>>,
+    /// Until when nothing is taken from a neighbour.
+    paused: Vec<Option<Instant>>,
     next: usize,
 }
 
 impl Inbox {
     pub fn new(neighbours: usize) -> Inbox {
         let queues = (0..neighbours).map(|_| VecDeque::new()).collect();
+        let paused = vec![None; neighbours];
         Inbox {
-            waiting: Mutex::new(Waiting { events: VecDeque::new(), queues, next: 0 }),
+            waiting: Mutex::new(Waiting { events: VecDeque::new(), queues, paused, next: 0 }),
             filled: Condvar::new(),
             room: (0..neighbours).map(|_| Notify::new()).collect(),
         }
@@ -74,20 +77,29 @@ impl Inbox {
         }
     }
 
+    /// Takes nothing from a neighbour for a while, so that its queue fills and it is no longer read from.
+    pub fn pause(&self, place: usize, time: Duration) {
+        self.lock().paused[place] = Some(Instant::now() + time);
+    }
+
     /// The next arrival, or nothing in so much time.
     pub fn next(&self, wait: Duration) -> Option<Arrival> {
         let end = Instant::now() + wait;
         let mut waiting = self.lock();
         loop {
-            if let Some((arrival, place)) = waiting.take() {
+            let now = Instant::now();
+            if let Some((arrival, place)) = waiting.take(now) {
                 if let Some(place) = place {
                     self.room[place].notify_one();
                 }
                 return Some(arrival);
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let mut left = end.saturating_duration_since(now);
             if left.is_zero() {
                 return None;
+            }
+            if let Some(until) = waiting.paused.iter().flatten().min() {
+                left = left.min(until.saturating_duration_since(now)).max(Duration::from_micros(100));
             }
             waiting = self.filled.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -99,12 +111,14 @@ impl Inbox {
 }
 
 impl Waiting {
-    fn take(&mut self) -> Option<(Arrival, Option<usize>)> {
+    fn take(&mut self, now: Instant) -> Option<(Arrival, Option<usize>)> {
         if let Some(event) = self.events.pop_front() {
             return Some((event, None));
         }
         let n = self.queues.len();
-        let place = (0..n).map(|k| (self.next + k) % n).find(|&p| !self.queues[p].is_empty())?;
+        self.paused.iter_mut().for_each(|until| *until = until.filter(|until| *until > now));
+        let may = |p: &usize| !self.queues[*p].is_empty() && self.paused[*p].is_none();
+        let place = (0..n).map(|k| (self.next + k) % n).find(may)?;
         self.next = (place + 1) % n;
         self.queues[place].pop_front().map(|arrival| (arrival, Some(place)))
     }
@@ -131,6 +145,18 @@ mod tests {
         (0..1000).for_each(|k| inbox.warn(format!("{k}")));
         assert_eq!(inbox.lock().events.len(), EVENTS);
         assert_eq!(inbox.next(Duration::ZERO), Some(Arrival::Warning("0".into())));
+    }
+
+    #[test]
+    fn a_neighbour_that_is_paused_waits_and_is_heard_afterwards() {
+        let inbox = Inbox::new(2);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(inbox.frame(0, vec![1]));
+        runtime.block_on(inbox.frame(1, vec![2]));
+        inbox.pause(0, Duration::from_millis(30));
+        assert_eq!(inbox.next(Duration::ZERO), Some(Arrival::Frame { from: 1, bytes: vec![2] }));
+        assert_eq!(inbox.next(Duration::ZERO), None);
+        assert_eq!(inbox.next(Duration::from_secs(10)), Some(Arrival::Frame { from: 0, bytes: vec![1] }));
     }
 
     #[test]

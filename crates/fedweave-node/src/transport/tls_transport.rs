@@ -104,6 +104,10 @@ impl Transport for TlsTransport {
         self.inbox.next(wait)
     }
 
+    fn pause(&mut self, from: usize, time: Duration) {
+        self.inbox.pause(from, time);
+    }
+
     fn close(&mut self) {
         self.closing.send_replace(true);
         if let Some(thread) = self.thread.take() {

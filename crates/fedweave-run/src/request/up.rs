@@ -89,11 +89,6 @@ impl UpRequest {
         let reader = settings.reader();
         let method = UpMethod::read(&reader)?;
         let rounds = reader.count("rounds");
-        require!(
-            !matches!(method, UpMethod::AsyncFedGd(..)) || rounds.is_some(),
-            "--solver async-fedgd: give --rounds N; out of step there is no moment at which all parts could agree on a \
-             residual, so it cannot stop at a tolerance (fedgd and fedrelax can)"
-        );
         let fit = FitRequest { rounds: None, ..FitRequest::read(settings, &reader, None, Job::Up)? };
         let lambda = fit.lambda.fixed;
         require!(

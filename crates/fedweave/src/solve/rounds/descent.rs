@@ -72,6 +72,13 @@ impl<P: Borrow<Problem> + Sync> GradientRound<P> {
         });
     }
 
+    /// A round in which nobody moves: the residual is that of the models as they are, all of the same moment.
+    pub fn stand_still(&mut self) {
+        self.compute_gradient(|loss, i, w, out| loss.gradient(i, w, out));
+        self.move_by(0.0, |_| ());
+        self.is_first = false;
+    }
+
     /// `w <- next`; the round is over.
     pub(super) fn accept(&mut self) {
         exchange_rows(&self.own, &mut self.w, &mut self.next);
