@@ -55,9 +55,10 @@ def attack(
     """Attacks the models of the estimator with one node, two nodes, ... until the error of others has risen; the same as `fedweave attack`.
 
     `kind` is "label" (labels of attackers are shifted by `shift`), "feature" (features by so many deviations), "clean-label",
-    "backdoor" (rows with a `trigger` get the label `wanted`), "model" (attackers lie in `rounds`: one `lie`, or all) or "dos". `victim` is the id of a node, attacked by its
-    neighbours; without one, all honest nodes are. Rows are held out to measure harm, as the estimator says (`validation`); it is
-    done when the error is `increase` above what it is if everybody behaves, or (backdoor) half of the rows with the trigger open.
+    "backdoor" (rows with a `trigger` get the label `wanted`), "model" (attackers lie in `rounds`: one `lie`, or all) or "dos".
+    `victim` is the id of a node, attacked by its neighbours; without one, all honest nodes are. Rows are held out to measure harm,
+    as the estimator says (`validation`); it is done when the error is `increase` above what it is if everybody behaves, or
+    (backdoor) half of the rows with the trigger open.
 
     Examples
     --------
