@@ -61,7 +61,7 @@ fn loops_inside_loops_end() {
             let hessian = |node: usize| {
                 let loss = p.loss().second_order().unwrap();
                 let (mut out, mut work) = (vec![0.0; loss.hessian_len(node)], vec![0.0; p.loss().work_len()]);
-                loss.hessian(node, &[0.0; 3], &mut out, &mut work);
+                loss.hessian(node, &vec![0.0; p.dim()], &mut out, &mut work);
                 out[0]
             };
             let all: Vec<f64> = (0..64).into_par_iter().with_max_len(1).map(hessian).collect();
