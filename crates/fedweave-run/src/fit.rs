@@ -44,7 +44,8 @@ pub use fair::{GROUPS_MAX, GroupTreatment};
 pub use fallback::Fallback;
 pub use learnt::LearntCoupling;
 #[cfg(feature = "federation")]
-pub(crate) use learnt::{choose as learnt_choice, described, models as learnt_models};
+pub(crate) use learnt::described;
+pub(crate) use learnt::{choose as learnt_choice, models as learnt_models};
 #[cfg(feature = "federation")]
 pub(crate) use private::{Descent, silent};
 pub use private::{PrivateRows, Protection};
