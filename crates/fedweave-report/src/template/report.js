@@ -473,7 +473,6 @@ class Table {
     this.page = 0;
     this.most = this.largestError();
     this.mostGain = quantile(data.gain.filter(isNumber).map(Math.abs).sort((a, b) => a - b), 0.97) || 1;
-    this.collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
     this.heads.forEach((head) => head.firstElementChild.addEventListener('click', () => this.sortBy(head.dataset.key)));
     byId('search').addEventListener('input', () => { this.page = 0; this.arrange(); });
     byId('previous').addEventListener('click', () => this.turn(-1));
