@@ -32,6 +32,15 @@ pub enum DualDomain {
     Everything,
 }
 
+/// The step of the dual and its relaxation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DualStep {
+    /// Its length.
+    pub sigma: f64,
+    /// How far to go, 1 for as far as it leads.
+    pub rho: f64,
+}
+
 /// A convex penalty with `phi(0) = 0 <= phi(t) = phi(-t)`. The edge index is there because [`Quadratic`] differs per edge.
 ///
 /// ```
@@ -125,6 +134,20 @@ pub trait Penalty: Send + Sync {
         for ((&edge, &weight), row) in edges.iter().zip(weight).zip(rows.chunks_exact_mut(d)) {
             self.prox_conjugate(edge as usize, weight, sigma, row, work);
         }
+    }
+
+    /// A dual step with relaxation, `u <- u + rho (p - u)`, on several edges: `p` is what
+    /// [`prox_conjugate`](Penalty::prox_conjugate) makes of `u + sigma (v_i - v_j)`, and `ends` are the rows `i` and `j` of
+    /// `v`. False, and nothing done, where there is no code for all of this in one pass.
+    fn dual_step_rows(
+        &self,
+        _ends: &[(u32, u32)],
+        _weight: &[f64],
+        _step: DualStep,
+        _v: &[f64],
+        _u: &mut [f64],
+    ) -> bool {
+        false
     }
 }
 

@@ -21,6 +21,7 @@ use crate::graph::layout::Layout;
 use crate::loss::Prepared;
 use crate::matrix::Matrix;
 use crate::parallel::{ASLEEP, AWAKE, BLOCK, for_blocks_from, for_blocks2, ordered_sum};
+use crate::penalty::DualStep;
 use crate::problem::Problem;
 use crate::scratch::Scratch;
 
@@ -261,6 +262,10 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         let (penalty, d, sigma, rho) = (problem.penalty(), problem.dim(), self.sigma(), self.rho);
         for_blocks_from(AWAKE, self.u.as_mut_slice(), d, |start, u| {
             let places = start..start + u.len() / d;
+            let (ends, step) = (&layout.ends[places.clone()], DualStep { sigma, rho });
+            if penalty.dual_step_rows(ends, &weight[places.clone()], step, over.as_slice(), u) {
+                return;
+            }
             let mut work = scratch.lock();
             let (before, work) = work.split_at_mut(u.len());
             before.copy_from_slice(u);

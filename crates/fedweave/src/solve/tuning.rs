@@ -59,6 +59,8 @@ pub const FUSION_REDUCTION_MIN: f64 = 4.0;
 /// A fused problem costs about as much as so many iterations, and as this many for as many models as nodes; a shorter
 /// tail is left to the iterations.
 pub const FUSION_ITERATIONS: (f64, f64) = (20.0, 800.0);
+/// One with more unknowns than [`PLANNED_SIZE`] has no factors, and costs so many times as much.
+pub const FUSION_UNPLANNED: f64 = 10.0;
 /// As long as nothing is known about the tail, gaps at most so many times too large are left to the iterations.
 pub const NEARLY_GAP: f64 = 20.0;
 /// It may cost as much as this many iterations and this share of those done.

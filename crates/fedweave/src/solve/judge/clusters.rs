@@ -8,7 +8,7 @@ use crate::graph::partition::Partition;
 use crate::matrix::Matrix;
 use crate::solve::tuning::{
     CARRIED_REDUCTION_MIN, FUSION_EFFORT, FUSION_ITERATIONS, FUSION_REDUCTION_MIN, FUSION_TOLERANCE_SHARE,
-    LOOKS_BEFORE_FUSION, NEARLY_GAP, RIPE_IMPROVEMENT,
+    FUSION_UNPLANNED, LOOKS_BEFORE_FUSION, NEARLY_GAP, PLANNED_SIZE, RIPE_IMPROVEMENT,
 };
 
 /// Who asks for less than this accuracy has no use for the last digits of models.
@@ -61,7 +61,9 @@ impl Judge<'_> {
         let improved = std::mem::replace(&mut self.lower_before, self.lower);
         let Some(partition) = &self.fused else { return };
         let share = partition.len() as f64 / self.problem.nodes() as f64;
-        let worth = FUSION_ITERATIONS.0 + FUSION_ITERATIONS.1 * share;
+        let planned = (partition.len() * self.problem.dim()) as f64 <= PLANNED_SIZE;
+        let dearer = if planned { 1.0 } else { FUSION_UNPLANNED };
+        let worth = dearer * (FUSION_ITERATIONS.0 + FUSION_ITERATIONS.1 * share);
         let missing = self.gap_over_allowed().unwrap_or(f64::INFINITY);
         let still = self.steady || self.lower - improved <= RIPE_IMPROVEMENT * self.allowed();
         let ripe = match self.lower > f64::NEG_INFINITY {
