@@ -63,14 +63,7 @@ impl Penalty for Norm2 {
         by_dim!(d, project_rows(weight, d, rows));
     }
 
-    fn dual_step_rows(
-        &self,
-        ends: &[(u32, u32)],
-        weight: &[f64],
-        step: DualStep,
-        v: &[f64],
-        u: &mut [f64],
-    ) -> bool {
+    fn dual_step_rows(&self, ends: &[(u32, u32)], weight: &[f64], step: DualStep, v: &[f64], u: &mut [f64]) -> bool {
         by_dim!(u.len() / ends.len().max(1), step_rows(ends, weight, step, v, u))
     }
 
