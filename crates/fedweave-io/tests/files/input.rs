@@ -37,10 +37,10 @@ fn a_column_constant_in_each_node_may_stand_in_the_table() {
 /// A word per row out of eighty, and a number that is mostly zero: rows keep what is not zero, and are the same rows.
 #[test]
 fn one_hot_rows_stay_sparse() {
-    let row = |r: usize| format!("n{},w{:02},{},1\n", r % 3, r % 80, if r % 5 == 0 { r } else { 0 });
+    let row = |r: usize| format!("n{},w{:02},{},1\n", r % 3, r % 80, if r.is_multiple_of(5) { r } else { 0 });
     let text: String = (0..240).map(row).collect();
     let folder = folder();
-    let spec = InputSpec { one_hot: strings(&["word"]), ..folder.spec(&format!("node,word,x,y\n{text}")) };
+    let spec = InputSpec { one_hot: strings(&["word"]), ..folder.spec(format!("node,word,x,y\n{text}")) };
     let input = load(&spec).unwrap();
     assert!(input.data.is_sparse() && input.data.dim() == 81);
     for (k, line) in input.lines.iter().enumerate() {
