@@ -20,6 +20,17 @@ class Attack:
 
     `summary` is what `fedweave attack --json` prints, with every step; `smallest` the number of nodes that did the harm, None if no
     number within the budget did; `attackers` their ids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedweave import GTVRegressor, attack
+    >>> rng = np.random.default_rng(0)
+    >>> X, ids = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    >>> model = GTVRegressor([("a", "b"), ("b", "c")], lam=1.0, penalty="squared")
+    >>> found = attack(model, X, X[:, 0] + 0.1 * rng.normal(size=60), nodes=ids, kind="label", shift=100, victim="a")
+    >>> found.smallest, found.attackers
+    (1, ['b'])
     """
 
     def __init__(self, summary: dict[str, Any], text: str, attackers: list[Any]) -> None:

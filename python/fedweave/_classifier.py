@@ -17,6 +17,7 @@ from ._checks import level_of, one_of
 from ._cross import CrossValidated
 from ._engine import LossKind
 from ._network import Network
+from ._nodes import name_of
 from ._table import Table
 from .errors import LabelError
 
@@ -75,13 +76,13 @@ class _Classification(ClassifierMixin, Networked):
         return len(self.classes_) if self._kind().scores_classes else 1
 
     def _class_names(self) -> list[str]:
-        return [str(name) for name in self.classes_] if self._kind().scores_classes else []
+        return [name_of(label) for label in self.classes_] if self._kind().scores_classes else []
 
     def _prepare(self, *args: Any, **kwargs: Any) -> Any:
         task, net, single = super()._prepare(*args, **kwargs)
         task.settings["loss"] = self._kind().name
         if not self._kind().scores_classes:
-            task.two_classes = [str(name) for name in self.classes_]
+            task.two_classes = [name_of(label) for label in self.classes_]
         return task, net, single
 
     def _put_models(self, net: Network, single: bool) -> None:

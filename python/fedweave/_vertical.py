@@ -23,6 +23,14 @@ class VerticalModel:
     converged_ : the gradient is as small as was asked for
     rounds_, messages_ : how often parties heard from each other
     bytes_sent_ : by party
+
+    Examples
+    --------
+    >>> from fedweave import fit_vertical
+    >>> bank, shop = [[0.0], [1.0], [2.0]], [[1.0], [0.0], [1.0]]
+    >>> model = fit_vertical([bank, shop], [1.0, 2.0, 5.0])
+    >>> model.converged_, len(model.bytes_sent_), model.scores([bank, shop]).round(6).tolist()
+    (True, 2, [1.0, 2.0, 5.0])
     """
 
     coef_: list[NDArray[np.float64]]
@@ -75,7 +83,7 @@ def fit_vertical(
     >>> bank, shop = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
     >>> y = bank @ [1.0, 2.0] + shop @ [0.0, 0.0, -1.0] + 3.0
     >>> model = fit_vertical([bank, shop], y)
-    >>> [w.round(6).tolist() for w in model.coef_], round(model.intercept_, 6)
+    >>> [(w.round(6) + 0.0).tolist() for w in model.coef_], round(model.intercept_, 6)
     ([[1.0, 2.0], [0.0, 0.0, -1.0]], 3.0)
     """
     columns = _columns(parties)

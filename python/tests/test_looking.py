@@ -101,7 +101,7 @@ def test_comparison_prefers_the_right_graph():
     error = frame["error"]
     assert error["networked"] < min(error["local"], error["global"], error["shuffled"])
     assert list(frame.columns) == ["error", "standard_error", "nodes_better", "nodes_worse"]
-    assert len(figure.axes[0].patches) == len(frame) == 8
+    assert len(figure.axes[0].patches) == len(frame) == 12
     plain, _ = compare(GTVRegressor(graph, lam=0.5), x, y, nodes=ids, splits=4, rivals=False, figure=False)
     assert plain["error"].to_dict() == error[:4].to_dict()
     two = np.isin(ids, ["n0", "n1"])

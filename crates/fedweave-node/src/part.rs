@@ -120,8 +120,8 @@ impl Part {
         let done = part.done;
         part.in_step_from = done;
         // Who is started again after its end is so because somebody may lack its last rows: nobody is believed to have them.
-        let trusts = part.reason.is_none() || part.is(Mutant::ForgetsWhoLacksRows);
-        part.peers.iter_mut().for_each(|p| p.acked = if trusts { done } else { 0 });
+        let known = if part.reason.is_none() { done } else { 0 };
+        part.peers.iter_mut().for_each(|p| p.acked = known);
         if part.reason.is_some() {
             part.state = State::Finished;
         }

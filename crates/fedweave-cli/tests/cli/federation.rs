@@ -231,12 +231,12 @@ fn processes_are_started_the_way_the_program_was() {
     }
 }
 
-/// Out of step, processes stand still while they are judged, and end near what gradient descent on one machine finds.
+/// Out of step, processes stand still while they are judged, and end near the optimum that one machine finds.
 #[test]
 fn processes_out_of_step_stop_at_a_tolerance() {
     let s = Sandbox::new();
     let flags = "nodes.csv --edges edges.csv --target y --lambda 0.3 --penalty squared --ridge 0.1";
-    s.succeed(&format!("fit {flags} --tolerance 1e-12 --solver fedgd --out one"));
+    s.succeed(&format!("fit {flags} --tolerance 1e-10 --out one"));
     s.succeed(&format!("up {flags} --tolerance 1e-7 --solver async-fedgd --parts 4 --out many --work work"));
     let (one, many) = (s.table("one/parameters.csv"), s.table("many/parameters.csv"));
     assert!(one.distance(&many) < 1e-4, "{}", one.distance(&many));

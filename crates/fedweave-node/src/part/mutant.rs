@@ -66,8 +66,6 @@ pub enum Mutant {
     JoinerKeepsFlows,
     /// Who is connected is taken for alive.
     TrustsConnections,
-    /// A part restored after its end believes that all have its last rows.
-    ForgetsWhoLacksRows,
     /// Edges are not compared between the two ends.
     IgnoresEdges,
     /// Frames leave although the checkpoint could not be written.
