@@ -38,6 +38,7 @@ pub use event::{Effect, Event};
 pub use in_step::InStep;
 use join::Joining;
 use learning::Learning;
+#[cfg(test)]
 pub(crate) use mutant::Mutant;
 pub use note::{Note, Outcome, PeerStatus, Reason, State, Status};
 use peer::Peer;
