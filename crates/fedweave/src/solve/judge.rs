@@ -198,15 +198,18 @@ impl<'a> Judge<'a> {
             best = self.offer_bound(&candidate.flow, objective - gap);
         }
         let Candidate { w, flow, sigma, .. } = candidate;
-        // Kinks may keep the gap open for ever: there the conditions of optimality decide, and this point meets them.
-        if !problem.loss().has_hessian() && self.kkt.residual() <= self.settings.tolerance {
-            self.optimal = true;
+        let (unproven, meets) = (self.lower == f64::NEG_INFINITY, self.kkt.residual() <= self.settings.tolerance);
+        // Kinks may keep the gap open for ever: there, and where nothing proves anything, the conditions of optimality decide, and
+        // this point meets them.
+        self.optimal |= meets && !problem.loss().has_hessian();
+        if meets && (unproven || !problem.loss().has_hessian()) {
             (self.w, self.objective, self.u) = (None, f64::INFINITY, Some(flow.clone()));
         }
-        if self.u.is_none() {
+        let improved = self.offer(w, objective);
+        if self.u.is_none() || (improved && unproven) {
             self.u = Some(flow.clone());
         }
-        self.kkt_of_best = self.offer(w, objective) && best;
+        self.kkt_of_best = improved && (best || unproven);
         if let Some(gap) = self.gap_over_allowed() {
             self.tail.see(iteration, gap);
         }
