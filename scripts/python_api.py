@@ -64,7 +64,7 @@ def methods(thing: type) -> list[str]:
 def page() -> str:
     """The whole file."""
     parts = [HEAD]
-    for name in sorted(set(fedweave.__all__) - {"errors"}, key=str.lower):
+    for name in sorted(set(fedweave.__all__) - {"errors"}, key=lambda name: (name.lower(), name)):
         thing = getattr(fedweave, name)
         parts.append(f"## {name}{signature(thing)}\n\n{text(thing)}\n")
         if inspect.isclass(thing):
