@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use fedweave_io::counted;
 use fedweave_node::simulator::{Batch, BatchOutcome, Limits, Subject};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
@@ -163,8 +164,8 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
             Subject::Parameters => "",
         };
         say(&format!(
-            "{} seed(s) failed; again: fedweave simulate --seed {}{liars} --events",
-            failures.len(),
+            "{} failed; again: fedweave simulate --seed {}{liars} --events",
+            counted(failures.len(), "seed"),
             first.seed
         ))?;
     }
@@ -174,7 +175,7 @@ fn report(args: &SimulateArgs, outcome: &BatchOutcome, seconds: f64) -> Result<(
         Subject::OutOfStep => "models within their tolerance",
         _ => "the bits of one machine",
     };
-    say(&format!("{passed} seed(s) ended with {promise}, in {seconds:.1} s"))?;
+    say(&format!("{} ended with {promise}, in {seconds:.1} s", counted(*passed as usize, "seed")))?;
     say(&format!(
         "{} frames: {} lost, {} doubled; {} crashes, {} checkpoints damaged, {} disks full, {} old states; the longest run took \
          {:.1} s of virtual time",

@@ -8,6 +8,7 @@ use fedweave::loss::{Family, LossSpec, NodeWeight};
 use fedweave::path::{geometric, same};
 use fedweave::penalty::{Norm2, SquaredNorm};
 use fedweave::{Dataset, Matrix};
+use fedweave_io::counted;
 use fedweave_report::{Curve, Figure, Panel};
 
 use crate::ellipses::{CLUSTERS, EVEN, Users, geometry, options};
@@ -197,7 +198,7 @@ pub fn figure_2(setting: &Setting, progress: &mut Progress) -> Result<Outcome, E
     check(
         "proposed at the largest lambda",
         "the global model",
-        format!("{} model(s), accuracy {} against {}", top.models, percent(top.accuracy), percent(global)),
+        format!("{}, accuracy {} against {}", counted(top.models, "model"), percent(top.accuracy), percent(global)),
         top.models == 1 && (top.accuracy - global).abs() < 1e-3,
     );
     check(

@@ -88,7 +88,7 @@ pub enum Fault {
     #[error("column {column:?} is the {role} and cannot be a feature too; remove it from --features or --one-hot")]
     RoleConflict { column: String, role: &'static str },
     /// Cells without a value.
-    #[error("missing values: {} (first at {first}); use --missing drop or --missing mean", counted(counts))]
+    #[error("missing values: {} (first at {first}); use --missing drop or --missing mean", tallied(counts))]
     Missing { counts: Vec<(String, usize)>, first: Place },
     /// Cells without a value where a stored encoding knows no mean to fill them with.
     #[error("column {column}: the value is missing; {remedy}")]
@@ -263,6 +263,11 @@ fn stray_cells(examples: &[Example]) -> &'static str {
     }
 }
 
+/// A number of things: `1 edge`, `2 edges`.
+pub fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
 /// A word as a shell wants it.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:=%+@".contains(c);
@@ -272,7 +277,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-fn counted(counts: &[(String, usize)]) -> String {
+fn tallied(counts: &[(String, usize)]) -> String {
     counts.iter().map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -36,7 +36,7 @@ mod toml_file;
 pub use edges::{EdgeList, Matching};
 pub use energy::{Meter, Used};
 pub use error::{At, IoError, Place};
-pub use fault::{Example, Fault, quoted};
+pub use fault::{Example, Fault, counted, quoted};
 pub use idx::Idx;
 pub use input::{
     Coordinates, Encoding, Feature, Input, InputSpec, Metric, MissingPolicy, NodeColumn, Notices, Protected, Rows,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use fedweave::model::ModelSpec;
+use fedweave_io::counted;
 
 use crate::plan::Plan;
 
@@ -36,7 +37,7 @@ impl fmt::Display for Exposure {
         }
         if *rows < 2 * dim {
             let and = if only_neighbour.is_some() { "; " } else { "" };
-            write!(f, "{and}{rows} row(s) for {dim} parameters are few")?;
+            write!(f, "{and}it has only {} for {dim} parameters", counted(*rows, "row"))?;
         }
         write!(f, "; no privacy mechanism is on")
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use fedweave::trust::privacy::accountant::gaussian;
 use fedweave::trust::privacy::statistics::NoisyMoments;
+use fedweave_io::counted;
 use serde::{Deserialize, Serialize};
 
 /// Rounding of what is spent.
@@ -68,9 +69,9 @@ impl RoundsEntry {
 pub enum LedgerError {
     /// The budget is used up.
     #[error(
-        "{}: the privacy of these rows is spent: {releases} release(s) cost epsilon {spent:.4}, one more would make it {next:.4}, \
+        "{}: the privacy of these rows is spent: {} cost epsilon {spent:.4}, one more would make it {next:.4}, \
          the budget is {budget}; rows or settings have changed since",
-        path.display()
+        path.display(), counted(*releases, "release")
     )]
     Spent { path: PathBuf, releases: usize, spent: f64, next: f64, budget: f64 },
     /// Sampled rounds, and something else.
@@ -81,11 +82,11 @@ pub enum LedgerError {
     Alone { path: PathBuf },
     /// Fewer releases than were counted.
     #[error(
-        "{}: holds {found} release(s), but {counted} were made: the ledger was lost or replaced by an older one; \
+        "{}: holds {}, but {made} were made: the ledger was lost or replaced by an older one; \
          nothing is sent before it is restored",
-        path.display()
+        path.display(), counted(*found as usize, "release")
     )]
-    Lost { path: PathBuf, found: u64, counted: u64 },
+    Lost { path: PathBuf, found: u64, made: u64 },
     /// It cannot be read.
     #[error("{}: no ledger: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
@@ -127,12 +128,12 @@ impl Ledger {
             Some(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| LedgerError::Damaged { path: path.clone(), what: error.to_string() })?,
         };
-        let (found, counted) = (ledger.entries.len() as u64, shelf.counted()?);
-        if found < counted {
-            return Err(LedgerError::Lost { path, found, counted });
+        let (found, made) = (ledger.entries.len() as u64, shelf.counted()?);
+        if found < made {
+            return Err(LedgerError::Lost { path, found, made });
         }
         // A crash between the two writes.
-        if found > counted {
+        if found > made {
             shelf.count(found)?;
         }
         Ok(ledger)

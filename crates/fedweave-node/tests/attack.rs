@@ -157,7 +157,7 @@ fn the_warning_names_who_is_exposed_and_why() {
     assert_eq!(warned.len(), 1);
     let words = warned[0].to_string();
     assert!(
-        words.contains("`a`") && words.contains("`b` is its only neighbour") && words.contains("1 row(s)"),
+        words.contains("`a`") && words.contains("`b` is its only neighbour") && words.contains("1 row for"),
         "{words}"
     );
     // With three neighbours and many rows there is nothing to say.

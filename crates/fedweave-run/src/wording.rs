@@ -4,6 +4,8 @@ use fedweave::graph::partition::Partition;
 use fedweave::loss::LossSpec;
 use fedweave_io::Input;
 
+pub use fedweave_io::counted;
+
 /// Six significant digits, in powers of ten where that is shorter.
 pub fn number(value: f64) -> String {
     significant(value, 6)
@@ -79,11 +81,6 @@ pub fn notices(input: &Input) -> Vec<String> {
     );
     all.extend(row_notices(input));
     all
-}
-
-/// A number of things: `1 edge`, `2 edges`.
-pub fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// A share in percent, with a digit behind the point.

@@ -118,5 +118,5 @@ fn files_survive_and_loss_is_noticed() {
     let refused = again.release(&mut shelf, "other rows", cost, budget, || panic!("fresh noise")).unwrap_err();
     assert!(matches!(refused, LedgerError::Spent { releases: 1, .. }), "{refused}");
     fs::remove_file(folder.path().join("ledger.json")).unwrap();
-    assert!(matches!(Ledger::open(&mut shelf), Err(LedgerError::Lost { found: 0, counted: 1, .. })));
+    assert!(matches!(Ledger::open(&mut shelf), Err(LedgerError::Lost { found: 0, made: 1, .. })));
 }

@@ -1,6 +1,8 @@
 //! What both ends of a link must have in common: settings and the edges between them. Every frame carries a digest of it; where
 //! the digests differ the two tell each other their terms, so that the line that differs can be named.
 
+use fedweave_io::counted;
+
 use super::send::BACKOFF_MAX;
 use super::{Effect, Note, Part};
 use crate::hash::Fnv;
@@ -89,7 +91,7 @@ fn difference(plan: &Plan, peer: PeerId, theirs: &[f64]) -> Option<String> {
             Some(_) => {}
         }
     }
-    (there.len() > edges.len()).then(|| format!("{} edge(s) there are not known here", there.len() - edges.len()))
+    (there.len() > edges.len()).then(|| format!("not known here: {}", counted(there.len() - edges.len(), "edge there")))
 }
 
 impl Part {

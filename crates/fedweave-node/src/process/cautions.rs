@@ -1,6 +1,7 @@
 //! What the owner of a part should know before it starts.
 
 use fedweave::robustness::liars_bound;
+use fedweave_io::counted;
 
 use crate::config::PartSettings;
 use crate::exposure::exposure;
@@ -26,7 +27,7 @@ pub fn cautions(settings: &PartSettings) -> Vec<String> {
         Link::Tls(credentials) => {
             let days = (credentials.until.unix_timestamp() - now_ms() as i64 / 1000) / 86_400;
             if days < DAYS_LEFT_MIN {
-                cautions.push(format!("the certificate expires in {days} day(s)"));
+                cautions.push(format!("the certificate expires in {}", counted(days.max(0) as usize, "day")));
             }
         }
     }
@@ -55,8 +56,8 @@ fn sums(plan: &Plan) -> Option<String> {
     let (rows, dim) = (plan.data.len(), plan.data.dim());
     (plan.coupling.is_some() && rows > 0 && rows < ROWS_PER_NUMBER * dim).then(|| {
         format!(
-            "all parts learn sums over the {rows} row(s) of this part, for {dim} features: few rows are easy to guess from \
-             their sums"
+            "all parts learn sums over the {} of this part, for {dim} features: few rows are easy to guess from their sums",
+            counted(rows, "row")
         )
     })
 }

@@ -8,7 +8,7 @@ use fedweave_io::{Input, InputSpec, TargetKind, csv_line, load};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, require};
-use crate::wording::number;
+use crate::wording::{counted, number};
 
 /// Steps of the trade-off curve.
 const STEPS: usize = 10;
@@ -194,8 +194,10 @@ impl FeaturesResult {
 
     /// In words.
     pub fn text(&self) -> String {
-        let mut lines =
-            vec![format!("{} direction(s) removed; shares of the variance that can be guessed:", self.removed)];
+        let mut lines = vec![format!(
+            "{} removed; shares of the variance that can be guessed:",
+            counted(self.removed, "direction")
+        )];
         for g in &self.guesses {
             let kind = if g.private { "private" } else { "target" };
             let [before, after] = &g.nearest;
