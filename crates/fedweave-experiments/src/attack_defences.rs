@@ -23,8 +23,8 @@ const ROUNDS: usize = 400;
 const ROUNDS_LEARNT: usize = 4_000;
 /// Relative to the objective, of which the losses of attackers may be nearly all.
 const TOLERANCE: f64 = 1e-11;
-/// Neighbours more than so many times as bad as the median one are left out.
-const SCREEN: f64 = 3.0;
+/// Edges with a larger score are left out.
+const SCREEN: f64 = 2.0;
 
 /// A way to learn with neighbours some of whom lie.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -41,7 +41,7 @@ impl Screened {
     /// For the summary.
     pub(super) fn summary(&self, fit: &FitResult) -> Value {
         let names = &fit.input.names;
-        let one = |s: &Suspicion| json!({"node": names[s.node], "neighbour": names[s.neighbour], "score": s.score(), "saturation": s.saturation});
+        let one = |s: &Suspicion| json!({"node": names[s.node], "neighbour": names[s.neighbour], "score": s.score(), "residual": s.residual, "others": s.others, "saturation": s.saturation});
         json!(self.edges.iter().map(one).collect::<Vec<_>>())
     }
 
@@ -50,10 +50,11 @@ impl Screened {
         let names = &fit.input.names;
         let one = |s: &Suspicion| {
             format!(
-                "{} finds {} {} times as bad as its median neighbour",
+                "{} finds {} {} times as bad as its median neighbour, all who hear it {} times",
                 names[s.node],
                 names[s.neighbour],
-                digits(Some(s.score()))
+                digits(Some(s.residual)),
+                digits(Some(s.others))
             )
         };
         let shown: Vec<String> = self.edges.iter().take(SHOWN).map(one).collect();

@@ -56,7 +56,7 @@ pub struct FitRequest {
     pub folds: Option<FoldChoice>,
     /// Nodes keep their local models, so that at most this share is hurt.
     pub fallback: Option<f64>,
-    /// Edges are left out over which a neighbour's model is so many times as bad as the median neighbour's.
+    /// Edges are left out over which a neighbour is so many times as bad as usual, to this node and to all who hear it.
     pub screen: Option<f64>,
     /// Folds that intervals are calibrated by.
     pub calibrate: Option<usize>,

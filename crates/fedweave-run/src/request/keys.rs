@@ -226,7 +226,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("block", Repeated, "BLOCK", COUPLED | ATTACK, "One block of the blocks penalty, e.g. norm2:1:x1,x2 (penalty, strength, features); repeatable").with("--penalty blocks"),
         key("reach", Number, "NUMBER", FIT | PATH | COMPARE | ATTACK, "Distance of two models from which on the pull of the huber penalty does not grow [default: 1]").with("--penalty huber"),
         key("intercept-weight", Number, "NUMBER", COUPLED | ATTACK, "Couples the intercept with this many times the strength of the other coefficients, which it is then set apart from"),
-        key("screen", Number, "FACTOR", FIT | ATTACK, "Leaves out edges over which a neighbour's model predicts a node's rows more than FACTOR times as badly as the median neighbour's, and fits again"),
+        key("screen", Number, "FACTOR", FIT | ATTACK, "Leaves out edges over which a neighbour's model predicts rows more than FACTOR times as badly as usual (the node's own, and those of all who hear it), and fits again"),
         key("lambda", NumberOrAuto, "LAMBDA", COUPLED | ATTACK, "Strength of the coupling: a number, or auto to choose it on held-out rows [default: auto]"),
         key("lambda-grid", Numbers, "NUMBERS", FIT | PATH | COMPARE | ATTACK, "Values of lambda to choose from [default: a geometric grid from the data]"),
         key("lambda-rule", Text, "RULE", FIT | PATH | COMPARE | ATTACK, "minimum: smallest held-out error; one-se: largest lambda within one standard error of it [default: minimum]"),

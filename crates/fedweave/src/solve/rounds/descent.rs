@@ -168,7 +168,15 @@ pub fn check_smooth(problem: &Problem, method: &'static str) -> Result<()> {
 /// constant.
 pub fn safe_step(problem: &Problem) -> Option<f64> {
     let beta = largest(problem, |i| problem.loss().curvature(i).beta);
-    let rate = beta + 2.0 * largest(problem, |i| pull_rate(problem, i));
+    step_of(beta + 2.0 * largest(problem, |i| pull_rate(problem, i)))
+}
+
+/// The same for one node that knows its own loss and edges only: a steep loss elsewhere does not make its steps small.
+pub fn own_step(problem: &Problem, node: usize) -> Option<f64> {
+    step_of(problem.loss().curvature(node).beta + 2.0 * pull_rate(problem, node))
+}
+
+fn step_of(rate: f64) -> Option<f64> {
     rate.is_finite().then_some(if rate > 0.0 { 1.0 / rate } else { 1.0 })
 }
 

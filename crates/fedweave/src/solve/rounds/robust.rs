@@ -2,15 +2,16 @@
 //! [`Rule`](crate::trust::defence::Rule).
 //!
 //! ```text
-//! w_i+ = w_i - eta ( grad L_i(w_i) + 2 lambda rule_i(w_i - w_j, A_ij) )
+//! w_i+ = w_i - eta_i ( grad L_i(w_i) + 2 lambda rule_i(w_i - w_j, A_ij) )
 //! ```
 //!
-//! With the rule `sum` it is FedGD with the squared penalty. Other rules are no gradients: what they lead to is a fixed point, not
+//! With the rule `sum` it leads where FedGD does, with the squared penalty, and is FedGD if all steps are equal. Every node has a step of
+//! its own, from its own loss and edges: rows that somebody made enormous slow nobody else down. Other rules are no gradients: what they lead to is a fixed point, not
 //! the minimum of `F`, and the median may keep stepping around it.
 
 use std::borrow::Borrow;
 
-use super::descent::{check_step, exchange_models, relative_gradient, safe_step};
+use super::descent::{check_step, exchange_models, own_step, relative_gradient};
 use super::method::Method;
 use super::round::{Round, all, exchange_rows};
 use crate::accounting::{Traffic, work};
@@ -26,7 +27,7 @@ pub struct RobustOptions {
     pub rule: Rule,
     /// How many neighbours of a node may lie.
     pub liars: usize,
-    /// The step; `None`: one that would never diverge with the sum.
+    /// The step of all; `None`: every node's own, with which the sum would never diverge.
     pub step: Option<f64>,
 }
 
@@ -48,7 +49,8 @@ struct NodeWork {
 pub struct RobustRound<P> {
     problem: P,
     options: RobustOptions,
-    step: f64,
+    /// Node by node.
+    steps: Vec<f64>,
     own: Vec<u32>,
     w: Matrix,
     /// What was heard of every node, of the own ones too.
@@ -67,12 +69,12 @@ impl<P: Borrow<Problem> + Sync> RobustRound<P> {
     pub fn new(problem: P, own: Vec<u32>, w: &Matrix, options: RobustOptions) -> Result<Self> {
         let at: &Problem = problem.borrow();
         check(at)?;
-        let step = match options.step {
-            Some(step) => check_step(step)?,
-            None => {
-                safe_step(at).ok_or(Error::Method { method: "robust", needs: "losses with a smoothness constant" })?
-            }
+        let needs = || Error::Method { method: "robust", needs: "losses with a smoothness constant" };
+        let step = |i: &u32| match options.step {
+            Some(step) => check_step(step),
+            None => own_step(at, *i as usize).ok_or_else(needs),
         };
+        let steps = own.iter().map(step).collect::<Result<_>>()?;
         let (d, graph) = (at.dim(), at.graph());
         let most = (0..at.nodes()).map(|i| graph.degree(i)).max().unwrap_or(0);
         let liars = own.iter().map(|&i| heaviest(at, i as usize, options.liars)).collect();
@@ -84,7 +86,7 @@ impl<P: Borrow<Problem> + Sync> RobustRound<P> {
         };
         Ok(RobustRound {
             options,
-            step,
+            steps,
             w: w.clone(),
             heard: w.clone(),
             next: Matrix::zeros(own.len(), d),
@@ -116,7 +118,7 @@ impl<P: Borrow<Problem> + Sync> RobustRound<P> {
             self.options.rule.combine(t, weights, self.liars[k], &mut work.pull, &mut work.rule);
             out.iter_mut().zip(&work.pull).for_each(|(o, p)| *o += 2.0 * p);
             let next = self.next.row_mut(k).iter_mut().zip(own.iter().zip(out.iter()));
-            next.for_each(|(next, (w, g))| *next = w - self.step * g);
+            next.for_each(|(next, (w, g))| *next = w - self.steps[k] * g);
         }
     }
 }
@@ -246,11 +248,31 @@ mod tests {
     #[test]
     fn the_sum_is_gradient_descent() {
         let problem = points(&[0.0, 3.0, -1.0, 4.0], chain(4).unwrap(), Box::new(SquaredNorm));
-        let mut plain = FedGd::new(&problem, None).unwrap();
-        (0..7).for_each(|_| plain.round());
-        for (a, b) in plain.models().as_slice().iter().zip(after(&problem, Rule::Sum, 7)) {
-            assert!((a - b).abs() < 1e-13, "{a} {b}");
+        let mut plain = FedGd::new(&problem, Some(0.1)).unwrap();
+        let options = RobustOptions { rule: Rule::Sum, step: Some(0.1), ..RobustOptions::default() };
+        let mut same = Robust::new(&problem, options).unwrap();
+        for _ in 0..7 {
+            plain.round();
+            same.round();
         }
+        assert_close(plain.models().as_slice(), same.models().as_slice(), 1e-13);
+        // Steps of their own lead to the same place.
+        (0..2_000).for_each(|_| plain.round());
+        assert_close(plain.models().as_slice(), &after(&problem, Rule::Sum, 2_000), 1e-12);
+    }
+
+    fn assert_close(a: &[f64], b: &[f64], distance: f64) {
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < distance), "{a:?} {b:?}");
+    }
+
+    /// One node whose loss is a million times as steep as all others does not slow them down.
+    #[test]
+    fn a_steep_loss_slows_nobody_else_down() {
+        let (x, y) = ([1.0, 1.0, 1e3, 1.0], [1.0, 2.0, 1.0, 3.0]);
+        let data = Dataset::new((0..=4).collect(), Matrix::from_rows(1, x.to_vec()), y.to_vec(), vec![1.0; 4]);
+        let loss = Family::Squared.build(data.unwrap(), &LossOptions::default()).unwrap();
+        let problem = Problem::build(chain(4).unwrap(), loss, Box::new(SquaredNorm), 0.1).unwrap();
+        assert_close(&after(&problem, Rule::Sum, 100), &after(&problem, Rule::Sum, 10_000), 1e-9);
     }
 
     /// Node 0 has five honest neighbours near it and one far away: with any rule it stays with the honest ones.
