@@ -4,7 +4,7 @@
     python3 benches/graphs.py fdr [SEEDS]              share of wrong edges under --fdr 0.1, over 200 seeds
     python3 benches/graphs.py table NAME [FOLDER]      ten splits of a dataset, every discrepancy: fmi, lucas, sacramento, chem97, parkinsons
     python3 benches/graphs.py weights NAME [FOLDER]    the same for weights by rule, kernel and validation
-    python3 benches/graphs.py unseen [SHARE]           weather stations left out: 1 (one at a time) or a share
+    python3 benches/graphs.py unseen [SHARE]           weather stations and places of houses left out: a share, or 1 at a time
     python3 benches/graphs.py joined                   nodes never seen that show a few rows, joined by these, by places or by the planted clusters
     python3 benches/graphs.py vertical                 2 to 10 parties beside the pooled optimum, with bytes
     python3 benches/graphs.py few-shot [FROM TO]       digits, two classes with 5 images each, beside one-vs-rest alone

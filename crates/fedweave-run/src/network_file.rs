@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, require};
-use crate::fit::{FitResult, LearntCoupling};
+use crate::fit::FitResult;
 use crate::request::penalty::PenaltyForm;
 
 /// The known neighbours of every new node: their positions among the models, and the weights of the edges.
@@ -105,7 +105,7 @@ impl NetworkFile {
             terms: terms(fit)?,
             places: Places::of(&fit.input),
             alike: Alike::of(&fit.input),
-            field: field(fit)?,
+            field: field(fit),
         }))
     }
 
@@ -203,16 +203,15 @@ impl NetworkFile {
     }
 }
 
-/// Where the coupling was learnt from rows with squared losses that are all here, and nodes were joined by their places.
-fn field(fit: &FitResult) -> Result<Option<Field>> {
-    let knows =
-        |learnt: &&LearntCoupling| learnt.has_posterior() && learnt.family == Family::Squared && !learnt.by_parts();
-    match (fit.learnt.as_ref().filter(knows), Places::of(&fit.input)) {
-        (Some(_), Some(places)) => {
-            Ok(Field::learn(&places.known()?, &fit.training.scaled, fit.request.model.intercept())?)
-        }
-        _ => Ok(None),
+/// Where the coupling was learnt from rows with squared losses that are all here, and nodes were joined by their places. Where rows
+/// are too few for that, the rule of edges is left.
+fn field(fit: &FitResult) -> Option<Field> {
+    let learnt = fit.learnt.as_ref()?;
+    if !learnt.has_posterior() || learnt.family != Family::Squared || learnt.by_parts() {
+        return None;
     }
+    let known = Places::of(&fit.input)?.known().ok()?;
+    Field::learn(&known, &fit.training.scaled, fit.request.model.intercept()).ok().flatten()
 }
 
 fn terms(fit: &FitResult) -> Result<Vec<Term>> {

@@ -33,8 +33,9 @@ const NEAREST: usize = 24;
 const NEAREST_MIN: usize = 8;
 /// Equations of a place at most, where that leaves enough nodes.
 const EQUATIONS: usize = 256;
-/// Nodes by which the kernel is chosen.
-const JUDGES: usize = 256;
+/// Nodes by which the kernel is chosen, as many as these multiplications allow.
+const JUDGES: (usize, usize) = (16, 256);
+const JUDGING: f64 = 4e9;
 /// Lengths, in units of the median distance, and shares of what a node has of its own. With 1 places say nothing.
 const LENGTHS: [f64; 5] = [0.03, 0.1, 0.3, 1.0, 3.0];
 const OWN: [f64; 5] = [0.0, 0.03, 0.1, 0.3, 0.6];
@@ -172,10 +173,25 @@ impl Field {
         all.into_iter().map(|(_, gist)| gist).collect()
     }
 
+    /// Nodes from all of them, evenly.
+    fn judges(&self) -> Vec<&Gist> {
+        let n = self.gists.len();
+        let rows = self.gists.iter().map(|gist| gist.count).sum::<usize>() as f64 / n as f64;
+        let equations = rows * self.fewer().min(n - 1) as f64;
+        let kernels = (1 + LENGTHS.len() * OWN.len()) as f64;
+        let afforded = JUDGING / (kernels * equations.powi(3) / 6.0).max(1.0);
+        let count = (afforded as usize).clamp(JUDGES.0, JUDGES.1).min(n);
+        (0..count).map(|k| &self.gists[k * n / count]).collect()
+    }
+
+    /// Neighbours while the kernel is chosen.
+    fn fewer(&self) -> usize {
+        (self.neighbours() / 2).max(NEAREST_MIN)
+    }
+
     /// The kernel by which the others predict the rows of a node best, on average over nodes.
     fn best_kernel(&self, at: &Matrix, data: &Dataset) -> Kernel {
-        let n = self.gists.len();
-        let judges: Vec<&Gist> = (0..n.min(JUDGES)).map(|k| &self.gists[k * n / n.min(JUDGES)]).collect();
+        let judges = self.judges();
         let pairs = (0..judges.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         let mut apart: Vec<f64> =
             pairs.map(|(i, j)| distance(at.row(judges[i].node), at.row(judges[j].node))).collect();
@@ -194,7 +210,7 @@ impl Field {
     /// Mean squared errors on the rows of a node, predicted from the others, but for what no model explains.
     fn left_out(&self, at: &Matrix, judge: &Gist, data: &Dataset, kernels: &[Kernel]) -> Vec<f64> {
         let place = at.row(judge.node);
-        let near = self.nearest(at, place, Some(judge.node), (self.neighbours() / 2).max(NEAREST_MIN));
+        let near = self.nearest(at, place, Some(judge.node), self.fewer());
         let nobody = Gist { node: usize::MAX, count: 0, x: Vec::new(), y: Vec::new() };
         let around = Around::new(&near, at, place, &nobody, self.directions);
         let rows = data.rows(judge.node).len() as f64;
