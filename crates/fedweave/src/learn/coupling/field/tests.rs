@@ -104,7 +104,7 @@ fn nodes_without_rows_or_places_have_no_say() {
     let at_more = Matrix::from_rows(1, more);
     let same = Field::learn(&at_more, &padded, true).unwrap().unwrap();
     let (a, b) = (field.model(&at, &[0.3], &without_rows(2), 0), same.model(&at_more, &[0.3], &without_rows(2), 0));
-    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?} {b:?}");
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} {b:?}");
     assert!(Field::learn(&Matrix::from_rows(1, vec![f64::NAN; 10]), &data, true).unwrap().is_none());
 }
 
