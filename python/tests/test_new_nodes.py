@@ -93,6 +93,23 @@ def test_nearest_nodes(tmp_path):
     assert joined.predict(new[["node", "x"]]).tolist() == ours.tolist()
 
 
+def test_a_learnt_coupling_joins_by_the_rows_around(tmp_path):
+    files, old, new = places(tmp_path)
+    fit = "fit old.csv --target y --features x --knn 2 --by at --coupling learnt --out run"
+    assert files.run(*fit.split()).returncode == 0
+    model = GTVRegressor(knn(2, by=["at"]), node="node", options={"coupling": "learnt"}).fit(old[["node", "at", "x"]], old["y"])
+    few = new.head(2)
+    few.to_csv(tmp_path / "few.csv", index=False)
+    for words, own in [([], None), (["--new-rows", "few.csv"], (few[["node", "x"]], few["y"]))]:
+        said = files.run("predict", "run", "new.csv", "--new-nodes", *words).stdout.splitlines()[1:]
+        joined = model.join(new[["node", "at", "x"]], rows=own)
+        assert [float(line.split(",")[1]) for line in said] == joined.predict(new[["node", "x"]]).tolist()
+        assert abs(joined.coef_["n3"][0] - 1.6) < 0.2
+    # Edges have the last word.
+    by_edges = model.join(new[["node", "x"]], edges=[("n3", "n0", 1.0)])
+    assert by_edges.coef_["n3"][0] < joined.coef_["n3"][0] - 0.1
+
+
 def test_bad_input_names_the_fact(tmp_path):
     _, old, new = places(tmp_path)
     x = new[["node", "at", "x"]]

@@ -81,6 +81,12 @@ pub fn join<'py>(py: Python<'py>, new: Newcomers<'py>) -> PyResult<Bound<'py, Py
     let unknown = || plain(py, "ParameterError", &format!("loss {:?} is unknown", new.loss));
     let family = new.family().ok_or_else(unknown)?;
     let Grouped { data, origin, .. } = new.rows.grouped(py, None)?;
+    if let (None, Some(at)) = (&new.edges, &new.at) {
+        let models = network.at_places(&matrix(at), &data).map_err(|error| of_job(py, &error, &origin))?;
+        if let Some(models) = models {
+            return table(py, &models);
+        }
+    }
     let (near, w) = (new.neighbours(py, &network, family, &data)?, matrix(&new.w));
     let models = py.detach(|| network.join(family, &w, &data, &near));
     table(py, &models.map_err(|error| of_job(py, &error, &origin))?)

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::request::LearnRequest;
 use crate::request::graph::GraphChoice;
 use crate::request::model::ModelChoice;
-use crate::wording::{counted, notices, number};
+use crate::wording::{counted, notices_on, number};
 
 /// The eigenvalues of larger graphs take longer than learning them.
 const CONNECTIVITY_MAX: usize = 3_000;
@@ -97,7 +97,7 @@ impl LearnResult {
 
     /// In words.
     pub fn text(&self) -> String {
-        let notes = notices(&self.input).into_iter().map(|notice| format!("note: {notice}"));
+        let notes = notices_on(&self.input, true).into_iter().map(|notice| format!("note: {notice}"));
         let nodes = counted(self.input.names.len(), "node");
         let rows = counted(self.input.data.len(), "row");
         let head =

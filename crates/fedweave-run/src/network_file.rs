@@ -2,6 +2,7 @@
 
 use fedweave::Dataset;
 use fedweave::graph::great_circle_points;
+use fedweave::learn::coupling::Field;
 use fedweave::loss::{Family, LossOptions, LossSpec, NodeWeight};
 use fedweave::matrix::{Matrix, axpy};
 use fedweave::scaling::Scaling;
@@ -34,6 +35,9 @@ pub struct NetworkFile {
     places: Option<Places>,
     #[serde(default)]
     alike: Option<Alike>,
+    /// How models change from place to place, where that was learnt; in the units of the solver.
+    #[serde(default)]
+    field: Option<Field>,
 }
 
 /// One problem and its share.
@@ -101,12 +105,25 @@ impl NetworkFile {
             terms: terms(fit)?,
             places: Places::of(&fit.input),
             alike: Alike::of(&fit.input),
+            field: field(fit),
         }))
     }
 
     /// Where nodes are, if they were joined by that.
     pub fn places(&self) -> Option<&Places> {
         self.places.as_ref()
+    }
+
+    /// Models of nodes at these places in the units of the input, from their rows and those of the nodes around them; `None` where it
+    /// was not learnt how models change from place to place.
+    pub fn at_places(&self, new: &Matrix, rows: &Dataset) -> Result<Option<Matrix>> {
+        let (Some(field), Some(places)) = (&self.field, &self.places) else { return Ok(None) };
+        let (known, new, scaled) = (places.known()?, places.points(new)?, self.scaled(rows));
+        let model = |node: usize| field.model(&known, new.row(node), &scaled, node);
+        let models: Vec<Vec<f64>> = (0..new.rows()).into_par_iter().map(model).collect();
+        let mut models = Matrix::from_rows(rows.dim(), models.concat());
+        self.scaling.iter().for_each(|s| s.restore(&mut models));
+        Ok(Some(models))
     }
 
     /// Models of new nodes in the units of the input: their rows, and the neighbours of each (positions in `w`, and weights).
@@ -186,6 +203,17 @@ impl NetworkFile {
     }
 }
 
+/// Where the coupling was learnt from rows with squared losses that are all here, and nodes were joined by their places. Where rows
+/// are too few for that, the rule of edges is left.
+fn field(fit: &FitResult) -> Option<Field> {
+    let learnt = fit.learnt.as_ref()?;
+    if !learnt.has_posterior() || learnt.family != Family::Squared || learnt.by_parts() {
+        return None;
+    }
+    let known = Places::of(&fit.input)?.known().ok()?;
+    Field::learn(&known, &fit.training.scaled, fit.request.model.intercept()).ok().flatten()
+}
+
 fn terms(fit: &FitResult) -> Result<Vec<Term>> {
     let (dim, lambda) = (fit.problem.dim(), fit.problem.lambda());
     if let Some(learnt) = &fit.learnt {
@@ -226,8 +254,7 @@ impl Places {
 
     /// The nodes that new ones are joined with, each with weight 1: its `k` nearest.
     pub fn nearest(&self, new: &Matrix) -> Result<Neighbours> {
-        let (known, new) =
-            (self.points(&Matrix::from_rows(self.columns.len(), self.values.concat()))?, self.points(new)?);
+        let (known, new) = (self.known()?, self.points(new)?);
         let one = |i: usize| {
             let far = |j: usize| -> f64 { new.row(i).iter().zip(known.row(j)).map(|(a, b)| (a - b) * (a - b)).sum() };
             let mut all: Vec<(f64, usize)> = (0..known.rows()).map(|j| (far(j), j)).collect();
@@ -239,6 +266,11 @@ impl Places {
             all[..k].iter().map(|(_, j)| (*j, 1.0)).collect::<Vec<_>>()
         };
         Ok((0..new.rows()).into_par_iter().map(one).collect())
+    }
+
+    /// Where the nodes of the run are.
+    fn known(&self) -> Result<Matrix> {
+        self.points(&Matrix::from_rows(self.columns.len(), self.values.concat()))
     }
 
     /// Points between which straight lines have the order of the distances.

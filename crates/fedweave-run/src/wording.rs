@@ -46,8 +46,13 @@ pub fn clusters(sizes: &[usize]) -> String {
     )
 }
 
-/// What the user should know about the data.
+/// What the user should know about the data and the graph that was given.
 pub fn notices(input: &Input) -> Vec<String> {
+    notices_on(input, false)
+}
+
+/// The same where the graph may have been learnt: one without edges is an answer then, not an omission.
+pub fn notices_on(input: &Input, learnt: bool) -> Vec<String> {
     let n = &input.notices;
     let mut all = Vec::new();
     let mut say = |count: usize, text: String| all.extend((count > 0).then_some(text));
@@ -74,7 +79,13 @@ pub fn notices(input: &Input) -> Vec<String> {
     );
     let edges = input.graph.edges();
     let pieces = Partition::components(&input.graph).len() - lonely - neither;
-    say(usize::from(edges == 0), "there are no edges: give --edges FILE, or --knn K with --by COLUMNS".into());
+    let no_edges = match learnt {
+        true => {
+            "no two nodes were found that should learn together; --degree K joins every node with others all the same"
+        }
+        false => "there are no edges: give --edges FILE, or --knn K with --by COLUMNS",
+    };
+    say(usize::from(edges == 0), no_edges.into());
     say(
         usize::from(edges > 0 && pieces > 1),
         format!("the graph has {pieces} components; nothing is shared between them"),

@@ -77,6 +77,44 @@ fn norms_and_learnt_couplings_join_too() {
     assert!(low < found && found < high, "{low} {found} {high}");
 }
 
+/// A learnt coupling by places knows how models change from place to place: rows of all nodes around count, and its own.
+#[test]
+fn a_learnt_coupling_joins_by_the_rows_of_those_around() {
+    let sandbox = Sandbox::new();
+    let mut text = "node,at,x,y\n".to_owned();
+    for node in 0..40 {
+        for r in 0..3 {
+            let (x, slope) = (((node * 7 + r * 5) % 11) as f64 / 5.0 - 1.0, 0.1 * node as f64);
+            text +=
+                &format!("n{node:02},{node},{x},{}\n", slope * x + 0.2 * (((node * 5 + r * 3) % 7) as f64 / 3.0 - 1.0));
+        }
+    }
+    sandbox.write("train.csv", text);
+    sandbox.write("new.csv", "node,at,x\na,10.5,1\nb,30.5,1\n");
+    let fit = "fit train.csv --target y --features x --coupling learnt --out run --overwrite";
+    sandbox.succeed(&format!("{fit} --knn 2 --by at"));
+    assert!(sandbox.read_json("run/network.json")["field"].is_object());
+    let found = predictions(&sandbox, "");
+    assert!((found[0] - 1.05).abs() < 0.2 && (found[1] - 3.05).abs() < 0.2, "{found:?}");
+    // Many rows of its own, on another line, count more than what others say.
+    let own: String = (0..30).map(|r| format!("a,10.5,{0},{1}\n", r % 5 - 2, -2 * (r % 5 - 2))).collect();
+    sandbox.write("rows.csv", format!("node,at,x,y\n{own}"));
+    let moved = predictions(&sandbox, "--new-rows rows.csv");
+    assert!(moved[0] < -1.0 && (moved[1] - found[1]).abs() < 1e-12, "{moved:?}");
+    // Edges that are given have the last word; and without places there is no field.
+    sandbox.write("joins.csv", "source,target,weight\na,n30,1\nb,n10,1\n");
+    let said = predictions(&sandbox, "--new-edges joins.csv");
+    assert!(said[0] > found[0] + 0.5 && said[1] < found[1] - 0.5, "{said:?}");
+    sandbox.write(
+        "chain.csv",
+        (0..39).fold("source,target\n".to_owned(), |all, i| all + &format!("n{i:02},n{:02}\n", i + 1)),
+    );
+    sandbox.succeed(&format!("{fit} --edges chain.csv"));
+    assert!(sandbox.read_json("run/network.json")["field"].is_null());
+    sandbox.succeed(&format!("{fit} --knn 2 --by at --parts 2"));
+    assert!(sandbox.read_json("run/network.json")["field"].is_null(), "parts keep their rows");
+}
+
 /// Without places and edges, its rows say whom a new node is like.
 #[test]
 fn rows_say_who_is_alike() {

@@ -1,18 +1,21 @@
-//! Nodes that nobody has seen: whole nodes are left out, joined without a row of their own, and judged on all their rows.
+//! Nodes that nobody has seen: whole nodes are left out, join, and are judged on their rows. Where a graph is given they join without
+//! a row of their own and all rows judge; where it is learnt, they show the rows that train, and the others judge.
 
 mod models;
 mod words;
 
-use fedweave::Graph;
 use fedweave::learn::race::Cost;
 use fedweave::loss::LossSpec;
+use fedweave::matrix::Matrix;
 use fedweave::random::{Purpose, stream};
 use fedweave::split::{Part, split};
 use fedweave::tune::{Errors, mean_and_error};
+use fedweave::{Dataset, Graph};
 use fedweave_io::{Input, RunWriter};
 use rand::seq::SliceRandom;
 
 use crate::error::{Result, refuse, require};
+use crate::network_file::Neighbours;
 use crate::request::CompareRequest;
 use crate::request::compare::LeaveNodes;
 use crate::run_dir::{COMPARE, CONFIG, cell, write_summary};
@@ -20,7 +23,7 @@ use crate::watch::Observer;
 pub use words::{summary, text};
 
 /// Methods in the order they are shown.
-pub const METHODS: [&str; 4] = ["global", "interpolated", "networked", "learnt coupling"];
+pub const METHODS: [&str; 5] = ["local", "global", "interpolated", "networked", "learnt coupling"];
 
 /// What every method makes of nodes that it has not seen.
 pub struct LeaveResult {
@@ -34,6 +37,8 @@ pub struct LeaveResult {
     pub errors: Vec<(&'static str, Errors)>,
     /// Nodes that no neighbour could be found for: nothing is known about them but by one model for all.
     pub alone: usize,
+    /// True if nodes showed the rows that train, and were judged on the others.
+    pub shown: bool,
 }
 
 /// Leaves out all nodes, some at a time.
@@ -53,6 +58,11 @@ pub fn leave_nodes(
     let Some(spec) = request.held_out.spec else { refuse!("--leave-nodes: which rows train? give --train or --test") };
     let part = split(&input.data, input.groups.as_deref(), &spec)?;
     let trained: Vec<bool> = part.mask(Part::Test).iter().map(|test| !test).collect();
+    let shown = leave.given.graph.is_some();
+    require!(
+        !shown || part.part.contains(&Part::Test),
+        "--leave-nodes with --graph learn: new nodes show the rows that train and are judged on the others; hold out --test rows"
+    );
     let mut order = with_rows.clone();
     order.shuffle(&mut stream(spec.seed, Purpose::Shuffle, 0));
     let mut errors = vec![vec![None; input.names.len()]; METHODS.len()];
@@ -60,12 +70,14 @@ pub fn leave_nodes(
     for turn in 0..turns {
         observer.advance("leaving out nodes: turn", turn, turns);
         let out: Vec<usize> = order.iter().copied().skip(turn).step_by(turns).collect();
-        let unseen = Unseen::new(&input, &trained, out);
-        alone += unseen.near.iter().filter(|near| near.is_empty()).count();
+        let unseen = Unseen::new(&input, &trained, out, shown)?;
+        if !shown {
+            alone += unseen.near.iter().filter(|near| near.is_empty()).count();
+        }
         for (k, method) in METHODS.into_iter().enumerate() {
             let Some(w) = unseen.models(method, &request, &leave, observer)? else { continue };
             for (place, &node) in unseen.out.iter().enumerate() {
-                errors[k][node] = unseen.error(&input, node, w.row(place), cost);
+                errors[k][node] = unseen.error(&input, (node, shown), &trained, w.row(place), cost);
             }
         }
         if observer.interrupted() {
@@ -76,7 +88,7 @@ pub fn leave_nodes(
         by_node.iter().any(Option::is_some).then_some((name, Errors { by_node }))
     };
     let errors = METHODS.into_iter().zip(errors).filter_map(seen).collect();
-    Ok(LeaveResult { request, input, turns, errors, alone })
+    Ok(LeaveResult { request, input, turns, errors, alone, shown })
 }
 
 /// Some nodes are left out.
@@ -86,11 +98,13 @@ struct Unseen {
     /// The nodes that are left out.
     out: Vec<usize>,
     /// The neighbours of each among the others.
-    near: Vec<Vec<(usize, f64)>>,
+    near: Neighbours,
+    /// The rows that they show.
+    own: Dataset,
 }
 
 impl Unseen {
-    fn new(input: &Input, trained: &[bool], out: Vec<usize>) -> Unseen {
+    fn new(input: &Input, trained: &[bool], out: Vec<usize>, shown: bool) -> Result<Unseen> {
         let mut left = vec![false; input.names.len()];
         out.iter().for_each(|&i| left[i] = true);
         let mut keep = trained.to_vec();
@@ -108,16 +122,42 @@ impl Unseen {
         }
         let graph = Graph::new(input.names.len(), &edges).expect("edges of a graph are edges of a graph");
         let near = out.iter().map(|&i| near[i].clone()).collect();
-        Unseen { rest: input.select(&keep).with_graph(graph), out, near }
+        let mut rest = input.select(&keep).with_graph(graph);
+        // The rule is the same, for fewer nodes.
+        rest.nearest = input.nearest;
+        let own = rows_of(&input.data, &out, |r| shown && trained[r])?;
+        Ok(Unseen { rest, out, near, own })
     }
 
-    fn error(&self, input: &Input, node: usize, w: &[f64], cost: Cost) -> Option<f64> {
-        let rows = input.data.rows(node).zip(input.data.weights(node));
+    /// The error of a model on the rows of a node, or on those that it did not show.
+    fn error(
+        &self,
+        input: &Input,
+        (node, shown): (usize, bool),
+        trained: &[bool],
+        w: &[f64],
+        cost: Cost,
+    ) -> Option<f64> {
+        let rows = input.data.rows(node).zip(input.data.weights(node)).filter(|(r, _)| !(shown && trained[*r]));
         let score = |r: usize| input.data.x(r).iter().zip(w).map(|(x, w)| x * w).sum::<f64>();
         let costs = rows.map(|(r, weight)| (weight * cost.value(input.data.y()[r], cost.respond(score(r))), weight));
         let (sum, weight) = costs.fold((0.0, 0.0), |(s, w), (cost, weight)| (s + cost, w + weight));
         (weight > 0.0).then(|| sum / weight)
     }
+}
+
+/// Some rows of some nodes.
+fn rows_of(data: &Dataset, nodes: &[usize], kept: impl Fn(usize) -> bool) -> Result<Dataset> {
+    let (mut offsets, mut x, mut y, mut weight) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+    for &node in nodes {
+        for (r, w) in data.rows(node).zip(data.weights(node)).filter(|(r, _)| kept(*r)) {
+            x.extend_from_slice(data.x(r));
+            y.push(data.y()[r]);
+            weight.push(*w);
+        }
+        offsets.push(y.len());
+    }
+    Ok(Dataset::new(offsets, Matrix::from_rows(data.dim(), x), y, weight)?)
 }
 
 impl LeaveResult {

@@ -6,7 +6,7 @@ use fedweave_report::{MethodKind, Report};
 use super::{CompareResult, GLOBAL, LOCAL, Method};
 use crate::classes;
 use crate::drawing::{blank, draw};
-use crate::wording::notices;
+use crate::wording::notices_on;
 
 impl CompareResult {
     /// The report of a comparison.
@@ -14,7 +14,7 @@ impl CompareResult {
         let mut page = Report {
             what: self.what(),
             outcome: self.outcome(),
-            notices: notices(&self.input),
+            notices: notices_on(&self.input, self.evidence.is_some()),
             ..blank(&self.request.naming, || "Does the network help?".into())
         };
         page.notices.push("a comparison: every split has its own models; lambda is that of the first split".into());

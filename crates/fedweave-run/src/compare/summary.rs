@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::again::commands;
 use super::{CompareResult, LOCAL, Method};
 use crate::classes;
-use crate::wording::{counted, digits, notices};
+use crate::wording::{counted, digits, notices_on};
 
 /// The one JSON object of `--json` and `summary.json`.
 pub fn summary(compared: &CompareResult) -> Value {
@@ -76,8 +76,11 @@ pub fn text(compared: &CompareResult) -> String {
         .map(|lines| format!("test rows of every class, by {}:\n{}\n", leading.name, lines.join("\n")))
         .unwrap_or_default();
     let graph = compared.graph_words().into_iter().map(|line| line + "\n");
-    let notes: String =
-        notices(&compared.input).iter().map(|notice| format!("note: {notice}\n")).chain(graph).collect();
+    let notes: String = notices_on(&compared.input, compared.evidence.is_some())
+        .iter()
+        .map(|notice| format!("note: {notice}\n"))
+        .chain(graph)
+        .collect();
     let again: String = commands(compared).iter().map(|line| format!("\n{line}")).collect();
     let input = &compared.input;
     // A graph that is learnt is another one in every split.

@@ -203,6 +203,11 @@ impl LearntCoupling {
         self.form == Form::Quadratic && has_likelihood(self.family)
     }
 
+    /// True if no machine saw all rows.
+    pub(crate) fn by_parts(&self) -> bool {
+        self.chosen_by == CHOSEN_BY_PARTS
+    }
+
     /// Couplings of models in scaled features, and what follows from it with all rows in sight.
     pub(crate) fn new(
         blend: Blend,

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::predictor::parameter_names;
 use crate::privacy::exposure;
 use crate::trust::explain;
-use crate::wording::{error_name, loss_name, notices};
+use crate::wording::{error_name, loss_name, notices_on};
 
 /// The report of a fit.
 pub fn report_of(fit: &FitResult) -> Result<Report> {
@@ -25,7 +25,7 @@ pub fn report_of(fit: &FitResult) -> Result<Report> {
     let mut report = Report {
         what: what(fit),
         outcome: outcome(fit, train.mean()),
-        notices: notices(input)
+        notices: notices_on(input, fit.evidence.is_some())
             .into_iter()
             .chain(fit.learnt.iter().flat_map(|learnt| learnt.text()))
             .chain(words(fit))

@@ -8,7 +8,7 @@ use super::FitResult;
 use crate::calibration::coverage_words;
 use crate::classes;
 use crate::error::Result;
-use crate::wording::{clusters, counted, error_name, loss_name, notices, number, shown, written};
+use crate::wording::{clusters, counted, error_name, loss_name, notices_on, number, shown, written};
 
 /// Columns that differ more are pointed at where the solver did not reach its tolerance.
 const UNEVEN: f64 = 1e4;
@@ -24,7 +24,7 @@ pub fn text(fit: &FitResult, path: Option<&Path>) -> Result<String> {
         counted(rows, "row"),
         counted(s.w.cols(), "parameter")
     )];
-    lines.extend(notices(&fit.input).iter().map(|notice| format!("note: {notice}")));
+    lines.extend(notices_on(&fit.input, fit.evidence.is_some()).iter().map(|notice| format!("note: {notice}")));
     let (loss, penalty, lambda) = (loss_name(&fit.loss), fit.problem.penalty().name(), number(fit.problem.lambda()));
     lines.push(format!("{loss} loss, {penalty} penalty, lambda {lambda}{}", chosen(fit)));
     lines.extend(end_of_tuning(fit).map(|words| format!("note: {words}")));

@@ -9,7 +9,7 @@ use fedweave_io::{EdgeList, Rows as LoadedRows, load_positions, read_json};
 
 use super::{Models, Predictor};
 use crate::error::{Place, Result, refuse, require};
-use crate::network_file::{Neighbours, NetworkFile};
+use crate::network_file::{Neighbours, NetworkFile, Places};
 use crate::run_dir::NETWORK;
 use crate::wording::counted;
 
@@ -60,9 +60,8 @@ impl Predictor {
             return Ok(None);
         }
         let data = self.rows_of_new(&newcomers.how, &names)?;
-        let (near, by) = self.neighbours_of_new(&newcomers, &names, &known, &data, path)?;
-        let Models::Parameters(Some(family), parameters) = &mut self.models else { return Ok(None) };
-        let models = newcomers.network.join(*family, &parameters.w, &data, &near)?;
+        let (models, by) = self.models_of_new(&newcomers, &names, &known, &data, path)?;
+        let Models::Parameters(Some(_), parameters) = &mut self.models else { return Ok(None) };
         let (dim, w) = (parameters.w.cols(), [parameters.w.as_slice(), models.as_slice()].concat());
         parameters.w = Matrix::from_rows(dim, w);
         let with_rows = (0..names.len()).filter(|&i| !data.rows(i).is_empty()).count();
@@ -71,6 +70,49 @@ impl Predictor {
             format!("{} joined {by}{own}; the models of the others stay as they are", counted(names.len(), "new node"));
         parameters.names.extend(names);
         Ok(Some(note))
+    }
+
+    /// The models of the new nodes, and by what they were joined.
+    fn models_of_new(
+        &self,
+        newcomers: &Newcomers,
+        names: &[String],
+        known: &HashMap<String, usize>,
+        rows: &Dataset,
+        path: &Path,
+    ) -> Result<(Matrix, String)> {
+        let Newcomers { network, how } = newcomers;
+        let places = network.places().filter(|_| how.edges.is_none());
+        let at = places.map(|places| self.positions_of_new(places, how, names, path)).transpose()?;
+        if let (Some(places), Some(at)) = (places, &at)
+            && let Some(models) = network.at_places(at, rows)?
+        {
+            return Ok((models, format!("by {}, and the rows of those around", places.columns.join(", "))));
+        }
+        let near = at.zip(places).map(|(at, places)| places.nearest(&at)).transpose()?;
+        let (near, by) = self.neighbours_of_new(newcomers, names, known, rows, near)?;
+        let Models::Parameters(Some(family), parameters) = &self.models else { unreachable!("asked for before") };
+        Ok((network.join(*family, &parameters.w, rows, &near)?, by))
+    }
+
+    /// Where the new nodes are.
+    fn positions_of_new(&self, places: &Places, how: &NewNodes, names: &[String], path: &Path) -> Result<Matrix> {
+        let file = how.info.as_deref().unwrap_or(path);
+        require!(
+            file != Path::new("-"),
+            "--new-nodes reads the rows twice: give a file, or --node-info with positions"
+        );
+        let (ids, values) = load_positions(file, &self.scores.encoding.node, &places.columns)?;
+        let row: HashMap<&str, usize> = ids.iter().enumerate().map(|(i, id)| (id.as_str(), i)).collect();
+        let mut at = Matrix::zeros(names.len(), places.columns.len());
+        for (i, name) in names.iter().enumerate() {
+            let place = row.get(name.as_str()).map(|&r| values.row(r)).filter(|v| v.iter().all(|x| x.is_finite()));
+            let Some(place) = place else {
+                refuse!("{}: node `{name}` has no position ({})", file.display(), places.columns.join(", "))
+            };
+            at.row_mut(i).copy_from_slice(place);
+        }
+        Ok(at)
     }
 
     /// Rows with labels of the new nodes, in the order of `names`.
@@ -120,7 +162,7 @@ impl Predictor {
         names: &[String],
         known: &HashMap<String, usize>,
         rows: &Dataset,
-        path: &Path,
+        nearest: Option<Neighbours>,
     ) -> Result<(Neighbours, String)> {
         let Newcomers { network, how } = newcomers;
         let mut near = vec![Vec::new(); names.len()];
@@ -134,24 +176,9 @@ impl Predictor {
                     }
                 }
             }
-        } else if let Some(places) = network.places() {
-            let file = how.info.as_deref().unwrap_or(path);
-            require!(
-                file != Path::new("-"),
-                "--new-nodes reads the rows twice: give a file, or --node-info with positions"
-            );
+        } else if let (Some(places), Some(nearest)) = (network.places(), nearest) {
             by = format!("by {}", places.columns.join(", "));
-            let (ids, values) = load_positions(file, &self.scores.encoding.node, &places.columns)?;
-            let row: HashMap<&str, usize> = ids.iter().enumerate().map(|(i, id)| (id.as_str(), i)).collect();
-            let mut at = Matrix::zeros(names.len(), places.columns.len());
-            for (i, name) in names.iter().enumerate() {
-                let place = row.get(name.as_str()).map(|&r| values.row(r)).filter(|v| v.iter().all(|x| x.is_finite()));
-                let Some(place) = place else {
-                    refuse!("{}: node `{name}` has no position ({})", file.display(), places.columns.join(", "))
-                };
-                at.row_mut(i).copy_from_slice(place);
-            }
-            near = places.nearest(&at)?;
+            near = nearest;
         } else if let Some(found) = self.alike(network, rows)? {
             by = "with those whose models say its rows best".to_owned();
             near = found;

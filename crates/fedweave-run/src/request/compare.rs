@@ -155,7 +155,7 @@ impl LeaveNodes {
         let Some(size) = reader.number("leave-nodes") else { return Ok(None) };
         let fine = size > 0.0 && (size < 1.0 || size.fract() == 0.0);
         require!(fine, "--leave-nodes {size}: give a share below 1, e.g. 0.1, or a number of nodes");
-        for flag in ["graph", "folds", "tune", "model", "fallback", "splits", "split-file"] {
+        for flag in ["folds", "tune", "model", "fallback", "splits", "split-file"] {
             require!(!reader.has(flag), "--leave-nodes does not go with --{flag}: whole nodes are left out in turn");
         }
         let of_fit = |name: &&str| find(name).is_some_and(|key| key.is_for(Job::Fit)) && *name != "validation";

@@ -266,7 +266,7 @@ pub const GROUPS: &[(&str, &[Key])] = &[
         key("time", Text, "COLUMN", FIT | PATH | COMPARE | ASK | ATTACK, "Column that says when a row was observed: for --split last, and for what nodes share at a time (--tune) [default: order of the file]"),
         key("rivals", Text, "all|none", COMPARE, "Also node effects, the mixed model, the learnt coupling, boosted trees and a model per cluster that is found, each tuned on the same rows [default: all]"),
         key("splits", Count, "N", COMPARE, "Number of splits to average over [default: 1]"),
-        key("leave-nodes", Number, "SHARE", COMPARE, "Leave out whole nodes instead: every node once, this share (0.1) or number (1) of them at a time; they join without a row of their own and are judged on all their rows"),
+        key("leave-nodes", Number, "SHARE", COMPARE, "Leave out whole nodes instead: every node once, this share (0.1) or number (1) of them at a time; they join without a row of their own and are judged on all their rows; with --graph learn they show those that do not test, and the others judge"),
         key("seed", Count, "N", ALL | LEARN | ATTACK, "Seed of everything random [default: 0]"),
     ]),
     ("Solver", &[

@@ -5,13 +5,13 @@ use fedweave::learn::race::Cost;
 use serde_json::{Value, json};
 
 use super::LeaveResult;
-use crate::wording::{counted, digits, notices, percent};
+use crate::wording::{counted, digits, notices, percent, row_notices};
 
 /// The one JSON object.
 pub fn summary(left: &LeaveResult) -> Value {
     let mut all = json!({
         "job": "leave-nodes", "version": env!("CARGO_PKG_VERSION"), "nodes": left.input.names.len(),
-        "turns": left.turns, "without_neighbours": left.alone, "split": left.request.held_out.describe(),
+        "turns": left.turns, "rows_shown": left.shown, "without_neighbours": left.alone, "split": left.request.held_out.describe(),
         "error": Cost::of(left.request.model.family).map(Cost::name),
     });
     for (name, errors) in &left.errors {
@@ -42,7 +42,8 @@ pub fn text(left: &LeaveResult) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let notes: String = notices(&left.input).iter().map(|notice| format!("note: {notice}\n")).collect();
+    let notices = if left.shown { row_notices(&left.input) } else { notices(&left.input) };
+    let notes: String = notices.iter().map(|notice| format!("note: {notice}\n")).collect();
     let alone = match left.alone {
         0 => String::new(),
         alone => format!(
@@ -51,8 +52,12 @@ pub fn text(left: &LeaveResult) -> String {
         ),
     };
     let name = Cost::of(left.request.model.family).map_or("error", Cost::name);
+    let (judged, split) = match left.shown {
+        true => ("the rows that they did not show", "split of rows; who is new shows those that do not test"),
+        false => ("all their rows", "split of the rows of the others"),
+    };
     format!(
-        "{notes}{name}, mean over nodes that no model has seen, all their rows; every node was left out once, in {}\n{table}{alone}\nsplit of the rows of the others: {}",
+        "{notes}{name}, mean over nodes that no model has seen, {judged}; every node was left out once, in {}\n{table}{alone}\n{split}: {}",
         counted(left.turns, "turn"),
         left.request.held_out.describe()
     )

@@ -229,14 +229,16 @@ pub fn unit_of(left: f64, squares: f64, rows: f64) -> f64 {
     if unit > 1e-12 * size && unit > 0.0 { unit } else { size.max(1e-150) }
 }
 
-struct Sums {
-    a: Vec<f64>,
-    c: Vec<f64>,
+/// The sums of a node.
+pub(super) struct Sums {
+    pub(super) a: Vec<f64>,
+    pub(super) c: Vec<f64>,
     yy: f64,
     rows: f64,
 }
 
-fn node_sums(data: &Dataset, node: usize) -> Sums {
+/// The sums over the rows of a node.
+pub(super) fn node_sums(data: &Dataset, node: usize) -> Sums {
     let d = data.dim();
     let (rows, share) = row_shares(data.weights(node));
     let mut sums = Sums { a: vec![0.0; d * d], c: vec![0.0; d], yy: 0.0, rows };

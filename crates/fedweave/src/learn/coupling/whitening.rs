@@ -1,9 +1,9 @@
 //! The learnt metric as a change of variables.
 
 use super::Coupling;
-use super::dense::semi_cholesky;
+use super::dense::{inverse_and_log_determinant, semi_cholesky};
 use crate::dataset::Dataset;
-use crate::matrix::{Matrix, dot, norm2};
+use crate::matrix::{Matrix, axpy, dot, norm2};
 
 /// The change of variables `w = C v` with `C C' = D`: in `v` the learnt metric is the Euclidean one.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,25 @@ impl Whitening {
     pub fn of(coupling: &Coupling) -> Whitening {
         let d = coupling.mu.len();
         Whitening { root: Matrix::from_rows(d, semi_cholesky(coupling.covariance.as_slice(), d)) }
+    }
+
+    /// The change of variables after which features have variance 1 and nothing in common over all rows; a column of ones stays as it
+    /// is. A search for `D` that takes coefficients one by one has an easier way there.
+    pub(super) fn of_features(data: &Dataset, intercept: bool) -> Whitening {
+        let d = data.dim();
+        let own = d - usize::from(intercept);
+        let mut form = vec![0.0; own * own];
+        for r in 0..data.len() {
+            let x = &data.x(r)[..own];
+            x.iter().zip(form.chunks_exact_mut(own.max(1))).for_each(|(a, row)| axpy(a / data.len() as f64, x, row));
+        }
+        let (inverse, _) = inverse_and_log_determinant(&form, own);
+        let lower = semi_cholesky(&inverse, own);
+        let entry = |k: usize| match (k / d, k % d) {
+            (i, j) if i < own && j < own => lower[i * own + j],
+            (i, j) => f64::from(u8::from(i == j)),
+        };
+        Whitening { root: Matrix::from_rows(d, (0..d * d).map(entry).collect()) }
     }
 
     /// The rows whose scores are `x'v`.
