@@ -10,6 +10,7 @@ mod event;
 mod in_step;
 mod join;
 mod learning;
+mod mend;
 mod mutant;
 mod note;
 mod pay;
@@ -70,6 +71,8 @@ pub struct Part {
     leaving: bool,
     /// The end was told.
     told: bool,
+    /// It was started again after its end.
+    again: bool,
     /// Rounds are left that need nobody.
     more: bool,
     dim: usize,
@@ -124,7 +127,7 @@ impl Part {
         let known = if part.reason.is_none() { done } else { 0 };
         part.peers.iter_mut().for_each(|p| p.acked = known);
         if part.reason.is_some() {
-            part.state = State::Finished;
+            (part.state, part.again) = (State::Finished, true);
         }
         Ok(part)
     }
@@ -149,6 +152,7 @@ impl Part {
             now: 0,
             leaving: false,
             told: false,
+            again: false,
             more: false,
             dim,
             numbers: Vec::new(),
@@ -293,8 +297,10 @@ impl Part {
         self.state == State::Finished && !self.peers.iter().any(|p| self.lacks(p))
     }
 
-    /// After the end: a neighbour has not said that it has the last rows.
+    /// After the end: a neighbour may still need the last rows, also because it may lose in a crash what has come, or does not know
+    /// that this part has ended.
     fn lacks(&self, p: &Peer) -> bool {
-        self.state == State::Finished && p.counts(self.done) && p.acked < self.done && p.finished.is_none()
+        let rows = p.counts(self.done) && (p.acked < self.done || !p.is_beyond);
+        self.state == State::Finished && (rows || (self.again && !p.told_end)) && p.finished.is_none()
     }
 }

@@ -64,7 +64,7 @@ fn attack(plan: Plan) -> (Matrix, Vec<f64>) {
             u.iter_mut().for_each(|u| *u *= LAMBDA / size);
         }
         let header =
-            Header { kind: Kind::Rows, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0 };
+            Header { kind: Kind::Rows, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0, flows: 0 };
         effects.clear();
         part.handle(Event::Frame { from: PeerId(0), bytes: &encode(&header, &sent) }, &mut effects);
     }

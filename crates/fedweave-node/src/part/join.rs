@@ -17,15 +17,14 @@
 
 use fedweave::Matrix;
 
+use super::mend::{MARGIN, MARGIN_MAX, Mending};
 use super::mutant::Mutant;
+use super::welcome::NO_AGREEMENT;
 use super::{Effect, Note, Part, Reason, Refusal, State};
 use crate::error::Result;
 use crate::plan::{DeadPolicy, PeerId, Plan};
 use crate::wire::{Frame, Header, Kind};
 
-/// Rounds that the first proposal is ahead; doubled when it comes too late.
-const MARGIN: u64 = 16;
-const MARGIN_MAX: u64 = 1 << 20;
 /// Who is too late for so many proposals is left out, where most others are not.
 const LATE_MAX: u32 = 4;
 
@@ -96,6 +95,7 @@ impl Part {
         }
         // Silent neighbours are waited for only by those who wait for the dead; other joiners never: they wait as well.
         let waited = self.now.saturating_sub(joining.since) >= self.plan.patience.dead_after_ms;
+        let proposed = joining.target > 0;
         let patient = self.plan.patience.policy == DeadPolicy::Wait || !waited;
         let is_there = |k: usize| self.peers[k].up && self.peers[k].finished.is_none();
         let joins = |k: usize| self.peers[k].joins && !self.is(Mutant::WaitsForJoiners);
@@ -114,7 +114,7 @@ impl Part {
         if nobody_is_left || joining.target > self.plan.stop.rounds_max {
             return self.stay_behind(effects);
         }
-        if !patient && joining.target > 0 {
+        if !patient && proposed {
             if joining.welcomed.contains(&true) {
                 return self.enter(&joining, effects);
             }
@@ -197,12 +197,21 @@ impl Part {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
         self.peers[k].joins = false;
-        if self.joining.is_none() && self.state == State::Waiting && round > self.done + 2 {
+        let agreed = frame.header.received;
+        // A word from before the agreement is about a round before it.
+        let disowns = agreed != self.peers[k].from && round + 1 >= self.peers[k].from;
+        if self.joining.is_none() && self.state == State::Waiting && (round > self.done + 2 || disowns) {
             self.goes_on_without_us(k, round, effects);
         }
+        self.mend_later(k, &frame.header);
         let Some(mut joining) = self.joining.take() else { return };
-        joining.offers[k] = Some(round);
+        // It takes no agreement back for an earlier one.
+        let round = if agreed == NO_AGREEMENT { round } else { round.max(agreed) };
+        if joining.target == 0 || agreed != joining.target {
+            joining.offers[k] = Some(round);
+        }
         joining.models[k] = frame.numbers().collect();
+        joining.welcomed[k] |= joining.target > 0 && agreed == joining.target && joining.can_make_it(k);
         let is_late = joining.target > 0 && round + 1 >= joining.target && !joining.welcomed[k];
         if is_late && !self.is_left_out(&joining, k) {
             joining.late[k] += 1;
@@ -216,6 +225,11 @@ impl Part {
     /// A neighbour will count on this part from the proposed round on.
     pub(super) fn receive_welcome(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let k = from.0 as usize;
+        if header.round == self.peers[k].from {
+            // It is on its way to the round from which both count.
+            self.peers[k].heard_at = self.now;
+        }
+        self.mended(k, header.round, effects);
         let Some(joining) = &mut self.joining else { return };
         if header.round == joining.target && joining.can_make_it(k) {
             joining.welcomed[k] = true;
@@ -248,7 +262,7 @@ impl Part {
             };
             let before = self.done.max(peer.from.saturating_sub(1));
             (peer.acked, peer.round, peer.elsewhere, peer.still) = (before, before, false, None);
-            (peer.ahead_noted, peer.finished) = (false, None);
+            (peer.ahead_noted, peer.finished, peer.mending) = (false, None, Mending::default());
         }
         self.boundary.sent.clear();
         (self.epoch_max, self.residual) = (f64::INFINITY, f64::INFINITY);
@@ -257,11 +271,7 @@ impl Part {
         if !joining.warm && !self.plan.method.is_on_predictions() {
             self.warm_start(joining, &mut models);
         }
-        let flows = match self.is(Mutant::JoinerKeepsFlows) {
-            true => self.flows(),
-            false => Matrix::zeros(self.plan.edges.len(), self.dim),
-        };
-        let memory = self.kernel.memory();
+        let (flows, memory) = (self.flows(), self.kernel.memory());
         if let Err(e) = self.rebuild(models, &flows, memory) {
             effects.push(Effect::Note(Note::NotFitted { what: e.to_string() }));
             return self.finish(Reason::Diverged, effects);

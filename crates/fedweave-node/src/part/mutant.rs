@@ -62,10 +62,14 @@ pub enum Mutant {
     StartsFromTheMean,
     /// Who came back with an old state is not told.
     IgnoresRollback,
-    /// A part that joins keeps the flows that it had.
-    JoinerKeepsFlows,
+    /// Ends of an edge whose flows differ go on with them.
+    KeepsFlowsThatDiffer,
     /// Who is connected is taken for alive.
     TrustsConnections,
+    /// Who waits for the first rows after an agreement does not ask whether the other end knows of it.
+    NeverAsksAgain,
+    /// Edges that do not count stay so for the rest of the run.
+    LeavesEdgesLost,
     /// Edges are not compared between the two ends.
     IgnoresEdges,
     /// Frames leave although the checkpoint could not be written.

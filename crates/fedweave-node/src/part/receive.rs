@@ -48,8 +48,12 @@ impl Part {
         if !self.peers[from.0 as usize].counts(self.done + 1) && self.state == State::Waiting {
             // It does not know that it is not counted, or not any more.
             let peer = &mut self.peers[from.0 as usize];
-            peer.owes_answer = frame.header.kind == Kind::Rows && peer.lies < LIES_BORNE;
+            let waits = matches!(frame.header.kind, Kind::Rows | Kind::Ack);
+            peer.owes_answer = waits && peer.lies < LIES_BORNE;
             return;
+        }
+        if matches!(frame.header.kind, Kind::Rows | Kind::Ack) {
+            self.peers[from.0 as usize].is_beyond = self.state == State::Finished && frame.header.round > self.done;
         }
         // Who waits for rows that will never come must hear of it; it may have nothing left to send but that it waits.
         let waits = frame.header.kind == Kind::Ack && frame.header.round > self.done;
