@@ -119,7 +119,6 @@ impl Part {
         if self.state == State::Finished || round <= done || peer.has(round) {
             // Old news: the neighbour does not know yet that they arrived.
             peer.owes_answer = true;
-            peer.is_behind = self.boundary.oldest().is_some_and(|oldest| round < oldest);
             if self.is(Mutant::AnswersFrames) {
                 self.send_rows(k, done + 1, effects);
             }
@@ -165,7 +164,12 @@ impl Part {
 
     /// Takes over what a neighbour says it has.
     pub(super) fn note_received(&mut self, from: PeerId, header: &Header) {
+        let (in_step, oldest) = (!self.plan.method.is_async(), self.boundary.oldest());
         let peer = &mut self.peers[from.0 as usize];
+        if in_step && oldest.is_some_and(|oldest| header.received + 1 < oldest) {
+            // It needs rows that are no longer kept.
+            (peer.owes_answer, peer.is_behind) = (true, true);
+        }
         if header.received > peer.acked {
             peer.interval = self.plan.patience.retry_ms;
         }

@@ -217,7 +217,9 @@ impl Part {
         // The round in flight never ends.
         self.boundary.forget_after(self.done);
         self.reason = Some(reason);
-        effects.push(Effect::Persist(self.save(&self.flows())));
+        // Everybody leaves after this: no checkpoint before the last one may be what is left.
+        let last = Effect::Persist(self.save(&self.flows()));
+        effects.extend([last.clone(), last]);
         for k in 0..self.peers.len() {
             self.send_finished(k, effects);
         }
