@@ -6,6 +6,7 @@
 
 mod boundary;
 mod claims;
+mod ending;
 mod event;
 mod in_step;
 mod join;
@@ -290,17 +291,5 @@ impl Part {
             memory: memory_len(&self.plan),
             rows: self.rows,
         }
-    }
-
-    /// Every neighbour has all the rows that it needs.
-    fn is_settled(&self) -> bool {
-        self.state == State::Finished && !self.peers.iter().any(|p| self.lacks(p))
-    }
-
-    /// After the end: a neighbour may still need the last rows, also because it may lose in a crash what has come, or does not know
-    /// that this part has ended.
-    fn lacks(&self, p: &Peer) -> bool {
-        let rows = p.counts(self.done) && (p.acked < self.done || !p.is_beyond);
-        self.state == State::Finished && (rows || (self.again && !p.told_end)) && p.finished.is_none()
     }
 }

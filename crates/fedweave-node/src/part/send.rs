@@ -2,6 +2,7 @@
 //! answer to a frame of the same kind.
 
 use super::mutant::Mutant;
+use super::welcome::IN_NO_ROUND;
 use super::{Effect, Note, Part, Reason, State};
 use crate::plan::PeerId;
 use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
@@ -136,9 +137,12 @@ impl Part {
         if self.is(Mutant::IgnoresEdges) { 0 } else { self.peers[k].mask }
     }
 
-    /// All rounds up to this one have come from a neighbour.
+    /// All rounds up to this one have come from a neighbour; of no use to a part that joins.
     fn received(&self, k: usize) -> u64 {
         let (peer, done) = (&self.peers[k], self.done);
+        if self.state == State::Joining {
+            return IN_NO_ROUND;
+        }
         if self.is(Mutant::AckTooEarly) {
             return done + 2;
         }

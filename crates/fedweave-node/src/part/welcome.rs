@@ -7,13 +7,15 @@ use crate::wire::{Header, Kind, NUMBERS_MAX, encode};
 
 /// A neighbour does not count, and will not.
 pub(super) const NO_AGREEMENT: u64 = u64::MAX;
+/// What a joiner says to have received.
+pub(super) const IN_NO_ROUND: u64 = u64::MAX;
 
 impl Part {
     /// A part wants to know where we are, or to be counted.
     pub(super) fn receive_join(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let (k, round) = (from.0 as usize, header.round);
-        // Who is in step asks whether a neighbour knows of an agreement; a joiner asks first where everybody is.
-        (self.peers[k].joins, self.peers[k].elsewhere) = (self.peers[k].joins || round == 0, false);
+        // Who is in step may ask, too: whether this part knows of an agreement, or agrees to another one.
+        (self.peers[k].joins, self.peers[k].elsewhere) = (header.received == IN_NO_ROUND, false);
         if self.peers[k].lies >= LIES_BORNE || self.now < self.peers[k].barred_until {
             return;
         }

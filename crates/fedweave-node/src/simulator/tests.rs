@@ -102,7 +102,16 @@ fn every_planted_bug_is_found_within_500_seeds() {
 /// Bugs in how parts come back, and in what they compare.
 #[test]
 fn planted_bugs_of_coming_back_are_found() {
-    let mutants = [Mutant::WaitsForJoiners, Mutant::IgnoresRollback, Mutant::IgnoresEdges, Mutant::KeepsFlowsThatDiffer];
+    let mutants = [
+        Mutant::WaitsForJoiners,
+        Mutant::IgnoresRollback,
+        Mutant::IgnoresEdges,
+        Mutant::KeepsFlowsThatDiffer,
+        Mutant::LeavesEdgesLost,
+        Mutant::NeverAsksAgain,
+        Mutant::LeavesUntold,
+        Mutant::LeavesTooSoon,
+    ];
     for mutant in mutants {
         let found = (0..200).find_map(|seed| {
             let scene = recovery::scene(seed).unwrap();
