@@ -1,0 +1,95 @@
+//! What two neighbours agree about their edges: from which round on they count, and that both have the same flows.
+
+mod desk;
+
+use desk::{DEAD, Desk, PARTS, SLOW, network, optimum};
+use fedweave_node::wire::{Frame, Header, Kind, encode};
+use fedweave_node::{DeadPolicy, Effect, Event, Note, Part, PeerId, Plan};
+
+const NEIGHBOUR: PeerId = PeerId(0);
+
+fn frame(plan: &Plan, kind: Kind, round: u64, flows: u32) -> Header {
+    let federation = plan.link_name(NEIGHBOUR);
+    Header { kind, chunk: 0, chunks: 1, federation, round, received: round.saturating_sub(1), residual: 0.0, flows }
+}
+
+/// A part that has begun, and what it sent.
+fn begun(plan: &Plan) -> (Part, Vec<Effect>) {
+    let (mut part, mut effects) = (Part::new(plan.clone()).unwrap(), Vec::new());
+    part.handle(Event::Tick { now: 0 }, &mut effects);
+    (part, effects)
+}
+
+/// The frames that the neighbour gets in answer to one of its own.
+fn answers(part: &mut Part, header: &Header, numbers: &[f64]) -> Vec<Header> {
+    let mut effects = Vec::new();
+    part.handle(Event::Frame { from: NEIGHBOUR, bytes: &encode(header, numbers) }, &mut effects);
+    headers(&effects)
+}
+
+fn headers(effects: &[Effect]) -> Vec<Header> {
+    let header = |effect: &Effect| match effect {
+        Effect::Send { to, bytes } if *to == NEIGHBOUR => Frame::decode(bytes).ok().map(|frame| frame.header),
+        _ => None,
+    };
+    effects.iter().filter_map(header).collect()
+}
+
+#[test]
+fn an_old_word_takes_no_newer_agreement_back() {
+    let plan = Desk::new(&network(DeadPolicy::Wait), None).plans[DEAD].clone();
+    let (mut part, _) = begun(&plan);
+    let mut ask = |round: u64| {
+        let answers = answers(&mut part, &frame(&plan, Kind::Join, round, 0), &[]);
+        answers.iter().map(|h| (h.kind, h.round, h.received)).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(40)[0].0, Kind::Welcome);
+    // A doubled or late one of before: the agreement that holds is named.
+    assert_eq!(ask(24), [(Kind::State, 0, 40)]);
+    assert_eq!(ask(0), [(Kind::State, 0, 40)]);
+    // Whoever has forgotten the answer gets it again.
+    assert_eq!(ask(40)[0].0, Kind::Welcome);
+    assert_eq!(ask(48)[0].0, Kind::Welcome);
+    assert_eq!(ask(40), [(Kind::State, 0, 48)]);
+}
+
+#[test]
+fn flows_that_differ_between_the_ends_are_forgotten_in_that_round() {
+    let network = network(DeadPolicy::Wait);
+    let plan = Desk::new(&network, None).plans.into_iter().find(|plan| plan.peers.len() == 1);
+    let plan = plan.unwrap_or_else(|| network.plans(&[0, 1, 1, 1, 1, 1, 1, 1], 2).unwrap().remove(0));
+    assert_eq!(plan.peers.len(), 1);
+    let (mut part, mut effects) = begun(&plan);
+    let nodes = plan.edges.iter().map(|e| &e.neighbour).collect::<std::collections::BTreeSet<_>>().len();
+    let mut sizes = Vec::new();
+    for round in 1..=4 {
+        let ours = headers(&effects).into_iter().find(|h| h.kind == Kind::Rows && h.round == round).unwrap();
+        // The neighbour has the same flows, but for the third round.
+        let theirs = if round == 3 { ours.flows ^ 1 } else { ours.flows };
+        effects.clear();
+        let bytes = encode(&frame(&plan, Kind::Rows, round, theirs), &vec![1.0; nodes * 3]);
+        part.handle(Event::Frame { from: NEIGHBOUR, bytes: &bytes }, &mut effects);
+        assert_eq!(part.round(), round);
+        sizes.push(part.flows().as_slice().iter().map(|x| x.abs()).sum::<f64>());
+    }
+    assert!(sizes[0] > 0.0 && sizes[1] > 0.0 && sizes[2] == 0.0 && sizes[3] > 0.0, "{sizes:?}");
+}
+
+#[test]
+fn neighbours_that_lost_each_other_count_each_other_again() {
+    let mut network = network(DeadPolicy::Continue);
+    network.method = SLOW;
+    let mut desk = Desk::new(&network, None);
+    desk.run(|d| d.round(DEAD) >= 20);
+    let name = desk.plans[DEAD].peers[0].clone();
+    let other = desk.plans.iter().position(|plan| plan.name == name).unwrap();
+    desk.link((DEAD, other), false);
+    let dropped =
+        |d: &Desk, k: usize| d.notes.iter().any(|(n, note)| *n == k && matches!(note, Note::EdgesDropped { .. }));
+    desk.run(|d| dropped(d, DEAD) && dropped(d, other));
+    desk.link((DEAD, other), true);
+    desk.run(|d| d.all_done(None));
+    // Of the whole network, the edge included.
+    desk.check(&optimum(&network, None), None);
+    assert_eq!(desk.outcomes.len(), PARTS);
+}
