@@ -24,6 +24,7 @@ mod standstill;
 mod state;
 mod suspect;
 mod terms;
+mod warm_start;
 mod welcome;
 
 use fedweave::Matrix;
@@ -219,6 +220,11 @@ impl Part {
             true => u64::MAX,
             false => BURDEN_BORNE + 4 * (chunks_of(len) as u64 + 8 * len as u64 / 1024),
         }
+    }
+
+    /// The digest of flows that went to a neighbour with the rows of a round, if these are still kept.
+    pub(crate) fn flows_sent(&self, to: PeerId, round: u64) -> Option<u32> {
+        self.boundary.flows_of(to.0 as usize, round)
     }
 
     /// Where the part stands.

@@ -75,6 +75,11 @@ impl Boundary {
         &self.shared[peer]
     }
 
+    /// The digest of flows that went to a peer with the rows of a round.
+    pub fn flows_of(&self, peer: usize, round: u64) -> Option<u32> {
+        Some(self.of_round(round)?.flows[peer])
+    }
+
     /// What was sent in a round, if it is still kept.
     pub fn of_round(&self, round: u64) -> Option<&Sent> {
         self.sent.iter().find(|sent| sent.round == round)
