@@ -159,7 +159,12 @@ impl Part {
             false => offers.filter(|(k, round)| near(*k, *round)).map(|(_, round)| round).max().unwrap_or(sure),
         };
         // Nor does it go back itself: rows of a round are sent once.
-        joining.target = (newest.max(sure).max(self.done) + joining.margin).next_multiple_of(self.epoch());
+        let ahead = |round: u64, margin: u64| (round.max(self.done) + margin).next_multiple_of(self.epoch());
+        // Only the majority puts a proposal beyond the last round.
+        joining.target = match ahead(newest.max(sure), joining.margin) {
+            target if target > self.plan.stop.rounds_max => ahead(sure, MARGIN),
+            target => target,
+        };
         joining.welcomed.fill(false);
         joining.since = self.now;
     }
