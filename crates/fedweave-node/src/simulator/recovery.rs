@@ -80,8 +80,8 @@ pub(super) fn world(scene: &Scene, seed: u64) -> World<'_> {
 /// Checks what all ended with.
 pub(super) fn check(world: &World<'_>, outcomes: &[Option<Box<Outcome>>]) -> Option<String> {
     let (scene, network) = (world.scene, &world.scene.network);
-    let limit = |o: &Box<Outcome>| o.reason == Reason::RoundLimit;
-    if let Some(k) = outcomes.iter().position(|o| o.as_ref().is_some_and(limit)) {
+    let limit = |o: &Outcome| o.reason == Reason::RoundLimit;
+    if let Some(k) = outcomes.iter().position(|o| o.as_deref().is_some_and(limit)) {
         return Some(format!("part {k} has not converged after {ROUNDS} rounds"));
     }
     let ended = |k: usize| outcomes[k].as_ref().is_some_and(|o| o.reason == Reason::Converged);
