@@ -93,3 +93,26 @@ fn neighbours_that_lost_each_other_count_each_other_again() {
     desk.check(&optimum(&network, None), None);
     assert_eq!(desk.outcomes.len(), PARTS);
 }
+
+/// A neighbour that did not count at the end may have come back and wait.
+#[test]
+fn a_part_started_again_after_its_end_stays_until_its_neighbours_know() {
+    let mut network = network(DeadPolicy::Wait);
+    (network.rounds_max, network.tolerance) = (1, None);
+    let plan = network.plans(&[0, 1, 1, 1, 1, 1, 1, 1], 2).unwrap().remove(0);
+    let (mut part, _) = begun(&plan);
+    let mut effects = Vec::new();
+    let leaves = encode(&frame(&plan, Kind::Leave, 0, 0), &[]);
+    part.handle(Event::Frame { from: NEIGHBOUR, bytes: &leaves }, &mut effects);
+    let last =
+        effects.iter().rev().find_map(|e| if let Effect::Persist(bytes) = e { Some(bytes.clone()) } else { None });
+    assert!(part.status().settled);
+    let mut again = Part::restore(plan, &last.unwrap()).unwrap();
+    effects.clear();
+    again.handle(Event::Tick { now: 0 }, &mut effects);
+    assert!(!again.status().settled);
+    again.handle(Event::LinkUp(NEIGHBOUR), &mut effects);
+    again.handle(Event::Tick { now: 20 }, &mut effects);
+    assert!(headers(&effects).iter().any(|h| h.kind == Kind::Finished && h.round == 1));
+    assert!(again.status().settled);
+}

@@ -13,7 +13,7 @@ impl Part {
     /// has ended as well. Who is started again after its end has something to say to all: they may wait for it.
     pub(super) fn lacks(&self, p: &Peer) -> bool {
         let has_them = p.is_beyond || (p.acked >= self.done && self.is(Mutant::LeavesTooSoon));
-        let is_untold = self.again && !p.told_end && !self.is(Mutant::LeavesUntold);
+        let is_untold = self.again && !p.told_end;
         let needs = (p.counts(self.done) && !has_them) || is_untold;
         self.state == State::Finished && needs && p.finished.is_none()
     }
