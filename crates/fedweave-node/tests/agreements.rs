@@ -116,3 +116,19 @@ fn a_part_started_again_after_its_end_stays_until_its_neighbours_know() {
     assert!(headers(&effects).iter().any(|h| h.kind == Kind::Finished && h.round == 1));
     assert!(again.status().settled);
 }
+
+/// Rows that came may be lost in a crash: who has only received the last ones may ask for them again.
+#[test]
+fn a_part_that_has_ended_stays_until_its_neighbours_need_nothing_more() {
+    let mut network = network(DeadPolicy::Wait);
+    (network.rounds_max, network.tolerance) = (1, None);
+    let plan = network.plans(&[0, 1, 1, 1, 1, 1, 1, 1], 2).unwrap().remove(0);
+    let nodes = plan.edges.iter().map(|e| &e.neighbour).collect::<std::collections::BTreeSet<_>>().len();
+    let (mut part, effects) = begun(&plan);
+    let ours = headers(&effects).into_iter().find(|h| h.kind == Kind::Rows).unwrap();
+    let rows = Header { received: 1, ..frame(&plan, Kind::Rows, 1, ours.flows) };
+    let said = answers(&mut part, &rows, &vec![1.0; nodes * 3]);
+    assert!(said.iter().any(|h| h.kind == Kind::Finished) && !part.status().settled);
+    answers(&mut part, &frame(&plan, Kind::Finished, 1, 0), &[]);
+    assert!(part.status().settled);
+}

@@ -1,6 +1,5 @@
 //! When a part that has ended may go.
 
-use super::mutant::Mutant;
 use super::{Part, Peer, State};
 
 impl Part {
@@ -12,9 +11,7 @@ impl Part {
     /// After the end: a neighbour may still need the last rows. Those that it has, it may lose in a crash, until it is in a later round or
     /// has ended as well. Who is started again after its end has something to say to all: they may wait for it.
     pub(super) fn lacks(&self, p: &Peer) -> bool {
-        let has_them = p.is_beyond || (p.acked >= self.done && self.is(Mutant::LeavesTooSoon));
-        let is_untold = self.again && !p.told_end;
-        let needs = (p.counts(self.done) && !has_them) || is_untold;
+        let needs = (p.counts(self.done) && !p.is_beyond) || (self.again && !p.told_end);
         self.state == State::Finished && needs && p.finished.is_none()
     }
 }

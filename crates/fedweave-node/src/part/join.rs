@@ -162,7 +162,9 @@ impl Part {
         let ahead = |round: u64, margin: u64| (round.max(self.done) + margin).next_multiple_of(self.epoch());
         // Only the majority puts a proposal beyond the last round.
         joining.target = match ahead(newest.max(sure), joining.margin) {
-            target if target > self.plan.stop.rounds_max => ahead(sure, MARGIN),
+            target if target > self.plan.stop.rounds_max && !self.is(Mutant::BelievesTheFarthest) => {
+                ahead(sure, MARGIN)
+            }
             target => target,
         };
         joining.welcomed.fill(false);

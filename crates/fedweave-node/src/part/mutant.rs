@@ -70,8 +70,6 @@ pub enum Mutant {
     NeverAsksAgain,
     /// Edges that do not count stay so for the rest of the run.
     LeavesEdgesLost,
-    /// Who has the last rows in memory is believed to need them never again.
-    LeavesTooSoon,
     /// Edges are not compared between the two ends.
     IgnoresEdges,
     /// Frames leave although the checkpoint could not be written.
