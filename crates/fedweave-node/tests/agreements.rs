@@ -132,3 +132,36 @@ fn a_part_that_has_ended_stays_until_its_neighbours_need_nothing_more() {
     answers(&mut part, &frame(&plan, Kind::Finished, 1, 0), &[]);
     assert!(part.status().settled);
 }
+
+/// A liar with less than half of the weight cannot take the start of a new part far.
+#[test]
+fn a_new_part_starts_from_the_median_of_what_its_neighbours_say() {
+    let mut network = network(DeadPolicy::Wait);
+    network.method = SLOW;
+    let plan = Desk::new(&network, None).plans[DEAD].clone();
+    let weight =
+        |k: usize| plan.edges.iter().filter(|e| e.peer == Some(PeerId(k as u32))).map(|e| e.weight).sum::<f64>();
+    let (liar, whole) = (0, (0..plan.peers.len()).map(weight).sum::<f64>());
+    assert!(plan.peers.len() >= 3 && weight(liar) < whole / 2.0);
+    let (mut part, mut effects) = (Part::joining(plan.clone(), None).unwrap(), Vec::new());
+    let says = |k: usize, kind: Kind, round: u64, numbers: &[f64]| {
+        let federation = plan.link_name(PeerId(k as u32));
+        encode(&Header { federation, received: u64::MAX, ..frame(&plan, kind, round, 0) }, numbers)
+    };
+    (0..plan.peers.len()).for_each(|k| part.handle(Event::LinkUp(PeerId(k as u32)), &mut effects));
+    part.handle(Event::Tick { now: 20 }, &mut effects);
+    for k in 0..plan.peers.len() {
+        let numbers = if k == liar { [1e9; 3] } else { [1.0; 3] };
+        let bytes = says(k, Kind::State, 30, &numbers);
+        part.handle(Event::Frame { from: PeerId(k as u32), bytes: &bytes }, &mut effects);
+    }
+    effects.clear();
+    part.handle(Event::Tick { now: 400 }, &mut effects);
+    let target = headers(&effects).into_iter().find(|h| h.kind == Kind::Join).unwrap().round;
+    for k in 0..plan.peers.len() {
+        let bytes = says(k, Kind::Welcome, target, &[]);
+        part.handle(Event::Frame { from: PeerId(k as u32), bytes: &bytes }, &mut effects);
+    }
+    assert!(effects.iter().any(|e| matches!(e, Effect::Note(Note::Joined { .. }))));
+    assert!(part.models().as_slice().iter().all(|x| x.abs() < 10.0), "{:?}", part.models());
+}

@@ -58,8 +58,6 @@ pub enum Mutant {
     BelievesTheFarthest,
     /// A joiner waits for neighbours that join as well.
     WaitsForJoiners,
-    /// A new part starts from the mean of what its neighbours say.
-    StartsFromTheMean,
     /// Who came back with an old state is not told.
     IgnoresRollback,
     /// Ends of an edge whose flows differ go on with them.

@@ -2,7 +2,6 @@
 
 use fedweave::Matrix;
 
-use super::mutant::Mutant;
 use super::{Joining, Part};
 use crate::plan::PeerId;
 
@@ -24,10 +23,7 @@ impl Part {
         for (node, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             for j in 0..d {
                 let mut column: Vec<(f64, f64)> = rows.iter().map(|(row, weight)| (row[j], *weight)).collect();
-                models.row_mut(node)[j] = match self.is(Mutant::StartsFromTheMean) {
-                    true => column.iter().map(|(x, w)| x * w).sum::<f64>() / column.iter().map(|c| c.1).sum::<f64>(),
-                    false => median(&mut column),
-                };
+                models.row_mut(node)[j] = median(&mut column);
             }
         }
     }

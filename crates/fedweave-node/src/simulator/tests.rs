@@ -139,11 +139,10 @@ fn planted_bugs_that_help_liars_are_found() {
         Mutant::EndsOnAWord,
         Mutant::EndsWithANeighbour,
         Mutant::BelievesTheFarthest,
-        Mutant::StartsFromTheMean,
         Mutant::TrustsConnections,
     ];
     for mutant in mutants {
-        let found = (0..1_000).find_map(|seed| world::liars_world(seed, Some(mutant)).err());
+        let found = (0..300).find_map(|seed| world::liars_world(seed, Some(mutant)).err());
         println!("{mutant:?}: {}", found.unwrap_or_else(|| panic!("{mutant:?} was not found")));
     }
 }
