@@ -6,10 +6,12 @@
 
 mod boundary;
 mod claims;
+mod ending;
 mod event;
 mod in_step;
 mod join;
 mod learning;
+mod mend;
 mod mutant;
 mod note;
 mod pay;
@@ -22,6 +24,7 @@ mod standstill;
 mod state;
 mod suspect;
 mod terms;
+mod warm_start;
 mod welcome;
 
 use fedweave::Matrix;
@@ -70,6 +73,8 @@ pub struct Part {
     leaving: bool,
     /// The end was told.
     told: bool,
+    /// It was started again after its end.
+    again: bool,
     /// Rounds are left that need nobody.
     more: bool,
     dim: usize,
@@ -124,7 +129,7 @@ impl Part {
         let known = if part.reason.is_none() { done } else { 0 };
         part.peers.iter_mut().for_each(|p| p.acked = known);
         if part.reason.is_some() {
-            part.state = State::Finished;
+            (part.state, part.again) = (State::Finished, true);
         }
         Ok(part)
     }
@@ -149,6 +154,7 @@ impl Part {
             now: 0,
             leaving: false,
             told: false,
+            again: false,
             more: false,
             dim,
             numbers: Vec::new(),
@@ -214,6 +220,11 @@ impl Part {
             true => u64::MAX,
             false => BURDEN_BORNE + 4 * (chunks_of(len) as u64 + 8 * len as u64 / 1024),
         }
+    }
+
+    /// The digest of flows that went to a neighbour with the rows of a round, if these are still kept.
+    pub(crate) fn flows_sent(&self, to: PeerId, round: u64) -> Option<u32> {
+        self.boundary.flows_of(to.0 as usize, round)
     }
 
     /// Where the part stands.
@@ -286,15 +297,5 @@ impl Part {
             memory: memory_len(&self.plan),
             rows: self.rows,
         }
-    }
-
-    /// Every neighbour has all the rows that it needs.
-    fn is_settled(&self) -> bool {
-        self.state == State::Finished && !self.peers.iter().any(|p| self.lacks(p))
-    }
-
-    /// After the end: a neighbour has not said that it has the last rows.
-    fn lacks(&self, p: &Peer) -> bool {
-        self.state == State::Finished && p.counts(self.done) && p.acked < self.done && p.finished.is_none()
     }
 }

@@ -3,23 +3,24 @@
 //! ```text
 //! 0  version u8 | kind u8 | chunk u16 | chunks u16 | numbers u16      8 bytes
 //! 8  federation u64 | round u64 | received u64 | residual f64        32 bytes
-//! 40 numbers, f64 each
+//! 40 flows u32                                                        4 bytes
+//! 44 numbers, f64 each
 //!    CRC-32 of all that comes before                                  4 bytes
 //! ```
 //!
-//! A row of `d` numbers costs `8 d + 44` bytes. What does not fit into one frame is cut into chunks of [`NUMBERS_MAX`].
+//! A row of `d` numbers costs `8 d + 48` bytes. What does not fit into one frame is cut into chunks of [`NUMBERS_MAX`].
 //! Reading never panics and never allocates: a frame is a view of the bytes that came.
 
 use thiserror::Error;
 
 /// Version of this format.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Most numbers in one frame; frames stay below 64 kB.
 pub const NUMBERS_MAX: usize = 8_000;
 /// Longest frame, in bytes.
 pub const FRAME_BYTES_MAX: usize = HEADER + 8 * NUMBERS_MAX + CHECKSUM;
 
-const HEADER: usize = 40;
+const HEADER: usize = 44;
 const CHECKSUM: usize = 4;
 
 /// What a frame is about.
@@ -86,6 +87,8 @@ pub struct Header {
     pub received: u64,
     /// The largest residual that the sender knows of (see `docs/protocol.md`).
     pub residual: f64,
+    /// A digest of the flows with which the sender began the round, on the edges between the two parts.
+    pub flows: u32,
 }
 
 /// Bytes that are not a frame.
@@ -162,7 +165,8 @@ impl<'a> Frame<'a> {
             return Err(Fault::Residual);
         }
         let (federation, round, received) = (word(bytes, 8), word(bytes, 16), word(bytes, 24));
-        let header = Header { kind, chunk, chunks, federation, round, received, residual };
+        let flows = u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]);
+        let header = Header { kind, chunk, chunks, federation, round, received, residual, flows };
         Ok(Frame { header, bytes: &body[HEADER..] })
     }
 
@@ -193,6 +197,7 @@ pub fn encode(header: &Header, numbers: &[f64]) -> Vec<u8> {
     for word in [header.federation, header.round, header.received, header.residual.to_bits()] {
         bytes.extend(word.to_le_bytes());
     }
+    bytes.extend(header.flows.to_le_bytes());
     numbers.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
     let checksum = crc32fast::hash(&bytes);
     bytes.extend(checksum.to_le_bytes());
@@ -219,7 +224,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        Header { kind: Kind::Rows, chunk: 1, chunks: 3, federation: 7, round: 9, received: 8, residual: 0.5 }
+        Header { kind: Kind::Rows, chunk: 1, chunks: 3, federation: 7, round: 9, received: 8, residual: 0.5, flows: 5 }
     }
 
     #[test]

@@ -45,11 +45,13 @@ fn attack(plan: Plan) -> (Matrix, Vec<f64>) {
     for round in 1..=D as u64 + 1 {
         let came = effects.iter().find_map(|e| match e {
             Effect::Send { bytes, .. } => {
-                Frame::decode(bytes).ok().filter(|f| f.header.round == round).map(|f| f.numbers().collect::<Vec<_>>())
+                let frame = Frame::decode(bytes).ok().filter(|f| f.header.round == round)?;
+                Some((frame.numbers().collect::<Vec<_>>(), frame.header.flows))
             }
             _ => None,
         });
-        let came = came.expect("the rows of the round");
+        // Who knows the flows knows their digest; here it is copied.
+        let (came, flows) = came.expect("the rows of the round");
         // The neighbour knows w, u and tau: `came = 2 w+ - w`, and w+ solves `2 Q w+ - 2 q + 2 ridge w+ + (w+ - v) / tau = 0`.
         let next: Vec<f64> = came.iter().zip(&w).map(|(o, w)| (o + w) / 2.0).collect();
         let v = |j: usize| w[j] - ETA * u[j];
@@ -64,7 +66,7 @@ fn attack(plan: Plan) -> (Matrix, Vec<f64>) {
             u.iter_mut().for_each(|u| *u *= LAMBDA / size);
         }
         let header =
-            Header { kind: Kind::Rows, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0 };
+            Header { kind: Kind::Rows, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0, flows };
         effects.clear();
         part.handle(Event::Frame { from: PeerId(0), bytes: &encode(&header, &sent) }, &mut effects);
     }

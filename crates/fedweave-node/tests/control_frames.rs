@@ -13,7 +13,7 @@ const FAR: u64 = 90_000;
 /// A word of a neighbour to a part.
 fn word(victim: &Plan, liar: PeerId, kind: Kind, round: u64) -> Vec<u8> {
     let federation = victim.link_name(liar);
-    let header = Header { kind, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0 };
+    let header = Header { kind, chunk: 0, chunks: 1, federation, round, received: round, residual: 0.0, flows: 0 };
     encode(&header, &[])
 }
 
@@ -270,6 +270,7 @@ fn a_part_that_returns_is_not_held_back_by_one_neighbour() {
             round,
             received: round,
             residual: 1.0,
+            flows: 0,
         };
         desk.handle(DEAD, Event::Frame { from: liar, bytes: &encode(&header, &[0.1; 3]) });
         let until = desk.now + 1;

@@ -109,6 +109,7 @@ fn another_coupling_is_noticed_and_nonsense_is_refused() {
         round: 0,
         received,
         residual: 0.0,
+        flows: 0,
     };
     let coupling = |numbers: &[f64]| encode(&header(Kind::Coupling, 0), numbers);
     let started = |plan: &Plan| {
@@ -176,8 +177,16 @@ fn an_answer_of_impossible_length_is_refused() {
             part.handle(Event::Tick { now: 0 }, &mut effects);
             effects.clear();
             let federation = plans[0].federation;
-            let header =
-                Header { kind: Kind::Sums, chunk: 0, chunks: 1, federation, round, received: 0, residual: 0.0 };
+            let header = Header {
+                kind: Kind::Sums,
+                chunk: 0,
+                chunks: 1,
+                federation,
+                round,
+                received: 0,
+                residual: 0.0,
+                flows: 0,
+            };
             for rest in [0, 1, 9] {
                 let numbers: Vec<f64> = [len].into_iter().chain(vec![0.0; rest]).collect();
                 part.handle(Event::Frame { from: PeerId(0), bytes: &encode(&header, &numbers) }, &mut effects);

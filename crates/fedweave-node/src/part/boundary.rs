@@ -3,8 +3,10 @@
 
 use std::collections::VecDeque;
 
+use fedweave::Matrix;
+
 use crate::kernel::Kernel;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanEdge};
 
 /// Rounds of which rows are kept: the one in flight, the one before, and one more for a lost checkpoint.
 pub const ROUNDS_KEPT: usize = 3;
@@ -16,6 +18,8 @@ pub struct Boundary {
     pub nodes: Vec<u32>,
     /// For each peer: positions in `nodes`, in byte order of the names.
     pub of_peer: Vec<Vec<u32>>,
+    /// For each peer: edges of the plan, in an order that both ends know.
+    shared: Vec<Vec<u32>>,
     /// What was sent, oldest first.
     pub sent: VecDeque<Sent>,
 }
@@ -29,6 +33,8 @@ pub struct Sent {
     pub residual: f64,
     /// A row per boundary node.
     pub rows: Vec<f64>,
+    /// For each peer: a digest of the flows before the round on the edges to it.
+    pub flows: Vec<u32>,
 }
 
 impl Boundary {
@@ -49,18 +55,29 @@ impl Boundary {
             list.sort_unstable();
             list.dedup();
         }
-        Boundary { nodes, of_peer, sent: VecDeque::new() }
+        Boundary { nodes, of_peer, shared: shared(plan), sent: VecDeque::new() }
     }
 
-    /// Keeps the rows of a round.
-    pub fn record(&mut self, round: u64, residual: f64, kernel: &dyn Kernel, own: &[u32]) {
+    /// Keeps the rows of a round that began with these flows.
+    pub fn record(&mut self, round: u64, residual: f64, kernel: &dyn Kernel, own: &[u32], flows: &Matrix) {
         let mut rows = Vec::new();
         if self.sent.len() >= ROUNDS_KEPT {
             rows = self.sent.pop_front().map(|old| old.rows).unwrap_or_default();
         }
         rows.clear();
         self.nodes.iter().for_each(|&k| rows.extend_from_slice(kernel.outgoing(own[k as usize] as usize)));
-        self.sent.push_back(Sent { round, residual, rows });
+        let flows = self.shared.iter().map(|edges| digest(edges, flows)).collect();
+        self.sent.push_back(Sent { round, residual, rows, flows });
+    }
+
+    /// The edges of the plan to a peer.
+    pub fn edges_to(&self, peer: usize) -> &[u32] {
+        &self.shared[peer]
+    }
+
+    /// The digest of flows that went to a peer with the rows of a round.
+    pub fn flows_of(&self, peer: usize, round: u64) -> Option<u32> {
+        Some(self.of_round(round)?.flows[peer])
     }
 
     /// What was sent in a round, if it is still kept.
@@ -90,4 +107,27 @@ impl Boundary {
             out.extend_from_slice(&rows[k as usize * d..(k as usize + 1) * d]);
         }
     }
+}
+
+/// For each peer the edges to it, by the names of their ends.
+fn shared(plan: &Plan) -> Vec<Vec<u32>> {
+    let mut shared = vec![Vec::new(); plan.peers.len()];
+    for (k, edge) in plan.edges.iter().enumerate().filter(|(_, e)| plan.takes_part(e)) {
+        edge.peer.iter().for_each(|peer| shared[peer.0 as usize].push(k as u32));
+    }
+    let ends = |k: &u32| {
+        let PlanEdge { node, neighbour, .. } = &plan.edges[*k as usize];
+        (node.min(neighbour), node.max(neighbour))
+    };
+    shared.iter_mut().for_each(|edges| edges.sort_by(|a, b| ends(a).cmp(&ends(b))));
+    shared
+}
+
+/// Tells flows apart; 0 for a method without.
+fn digest(edges: &[u32], flows: &Matrix) -> u32 {
+    let mut hash = crc32fast::Hasher::new();
+    for &e in edges.iter().filter(|e| (**e as usize) < flows.rows()) {
+        flows.row(e as usize).iter().for_each(|x| hash.update(&x.to_le_bytes()));
+    }
+    hash.finalize()
 }

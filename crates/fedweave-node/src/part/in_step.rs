@@ -29,7 +29,7 @@ impl InStep {
 
     /// The state between two rounds.
     pub fn checkpoint(&self) -> Vec<u8> {
-        self.part.save()
+        self.part.save(&self.part.flows())
     }
 
     /// Updates the nodes.

@@ -15,17 +15,14 @@
 //! ahead of them, or late too often, is left out, unless those are most of them: then rounds are fast, and proposals go farther
 //! ahead. A new part starts from the median of the models, by weight.
 
-use fedweave::Matrix;
-
+use super::mend::{MARGIN, MARGIN_MAX, Mending};
 use super::mutant::Mutant;
+use super::welcome::NO_AGREEMENT;
 use super::{Effect, Note, Part, Reason, Refusal, State};
 use crate::error::Result;
 use crate::plan::{DeadPolicy, PeerId, Plan};
 use crate::wire::{Frame, Header, Kind};
 
-/// Rounds that the first proposal is ahead; doubled when it comes too late.
-const MARGIN: u64 = 16;
-const MARGIN_MAX: u64 = 1 << 20;
 /// Who is too late for so many proposals is left out, where most others are not.
 const LATE_MAX: u32 = 4;
 
@@ -37,11 +34,11 @@ pub struct Joining {
     margin: u64,
     /// Rounds of the neighbours.
     offers: Vec<Option<u64>>,
-    welcomed: Vec<bool>,
+    pub(super) welcomed: Vec<bool>,
     /// Proposals for which each neighbour was too late.
     late: Vec<u32>,
     /// Models of the neighbours' nodes.
-    models: Vec<Vec<f64>>,
+    pub(super) models: Vec<Vec<f64>>,
     /// The own models are worth keeping.
     warm: bool,
     retry_at: u64,
@@ -96,6 +93,7 @@ impl Part {
         }
         // Silent neighbours are waited for only by those who wait for the dead; other joiners never: they wait as well.
         let waited = self.now.saturating_sub(joining.since) >= self.plan.patience.dead_after_ms;
+        let proposed = joining.target > 0;
         let patient = self.plan.patience.policy == DeadPolicy::Wait || !waited;
         let is_there = |k: usize| self.peers[k].up && self.peers[k].finished.is_none();
         let joins = |k: usize| self.peers[k].joins && !self.is(Mutant::WaitsForJoiners);
@@ -114,7 +112,7 @@ impl Part {
         if nobody_is_left || joining.target > self.plan.stop.rounds_max {
             return self.stay_behind(effects);
         }
-        if !patient && joining.target > 0 {
+        if !patient && proposed {
             if joining.welcomed.contains(&true) {
                 return self.enter(&joining, effects);
             }
@@ -161,7 +159,14 @@ impl Part {
             false => offers.filter(|(k, round)| near(*k, *round)).map(|(_, round)| round).max().unwrap_or(sure),
         };
         // Nor does it go back itself: rows of a round are sent once.
-        joining.target = (newest.max(sure).max(self.done) + joining.margin).next_multiple_of(self.epoch());
+        let ahead = |round: u64, margin: u64| (round.max(self.done) + margin).next_multiple_of(self.epoch());
+        // Only the majority puts a proposal beyond the last round.
+        joining.target = match ahead(newest.max(sure), joining.margin) {
+            target if target > self.plan.stop.rounds_max && !self.is(Mutant::BelievesTheFarthest) => {
+                ahead(sure, MARGIN)
+            }
+            target => target,
+        };
         joining.welcomed.fill(false);
         joining.since = self.now;
     }
@@ -197,12 +202,21 @@ impl Part {
             return self.refuse(from, Refusal::NotFinite, effects);
         }
         self.peers[k].joins = false;
-        if self.joining.is_none() && self.state == State::Waiting && round > self.done + 2 {
+        let agreed = frame.header.received;
+        // A word from before the agreement is about a round before it.
+        let disowns = agreed != self.peers[k].from && round + 1 >= self.peers[k].from;
+        if self.joining.is_none() && self.state == State::Waiting && (round > self.done + 2 || disowns) {
             self.goes_on_without_us(k, round, effects);
         }
+        self.mend_later(k, &frame.header);
         let Some(mut joining) = self.joining.take() else { return };
-        joining.offers[k] = Some(round);
+        // It takes no agreement back for an earlier one.
+        let round = if agreed == NO_AGREEMENT { round } else { round.max(agreed) };
+        if joining.target == 0 || agreed != joining.target {
+            joining.offers[k] = Some(round);
+        }
         joining.models[k] = frame.numbers().collect();
+        joining.welcomed[k] |= joining.target > 0 && agreed == joining.target && joining.can_make_it(k);
         let is_late = joining.target > 0 && round + 1 >= joining.target && !joining.welcomed[k];
         if is_late && !self.is_left_out(&joining, k) {
             joining.late[k] += 1;
@@ -216,6 +230,11 @@ impl Part {
     /// A neighbour will count on this part from the proposed round on.
     pub(super) fn receive_welcome(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let k = from.0 as usize;
+        if header.round == self.peers[k].from {
+            // It is on its way to the round from which both count.
+            self.peers[k].heard_at = self.now;
+        }
+        self.mended(k, header.round, effects);
         let Some(joining) = &mut self.joining else { return };
         if header.round == joining.target && joining.can_make_it(k) {
             joining.welcomed[k] = true;
@@ -248,7 +267,7 @@ impl Part {
             };
             let before = self.done.max(peer.from.saturating_sub(1));
             (peer.acked, peer.round, peer.elsewhere, peer.still) = (before, before, false, None);
-            (peer.ahead_noted, peer.finished) = (false, None);
+            (peer.ahead_noted, peer.finished, peer.mending) = (false, None, Mending::default());
         }
         self.boundary.sent.clear();
         (self.epoch_max, self.residual) = (f64::INFINITY, f64::INFINITY);
@@ -257,11 +276,7 @@ impl Part {
         if !joining.warm && !self.plan.method.is_on_predictions() {
             self.warm_start(joining, &mut models);
         }
-        let flows = match self.is(Mutant::JoinerKeepsFlows) {
-            true => self.flows(),
-            false => Matrix::zeros(self.plan.edges.len(), self.dim),
-        };
-        let memory = self.kernel.memory();
+        let (flows, memory) = (self.flows(), self.kernel.memory());
         if let Err(e) = self.rebuild(models, &flows, memory) {
             effects.push(Effect::Note(Note::NotFitted { what: e.to_string() }));
             return self.finish(Reason::Diverged, effects);
@@ -269,52 +284,4 @@ impl Part {
         effects.push(Effect::Note(Note::Joined { round: joining.target }));
         self.begin_round(effects);
     }
-
-    /// Nodes with neighbours elsewhere start at the median of their models, by weight: liars with less than half of it cannot
-    /// take it far.
-    fn warm_start(&self, joining: &Joining, models: &mut Matrix) {
-        let d = self.dim;
-        let mut rows: Vec<Vec<(&[f64], f64)>> = vec![Vec::new(); models.rows()];
-        for edge in &self.plan.edges {
-            let (Some(peer), Ok(node)) = (edge.peer, self.plan.nodes.binary_search(&edge.node)) else { continue };
-            if !joining.welcomed[peer.0 as usize] {
-                continue;
-            }
-            let place = self.neighbours_of(peer).binary_search(&edge.neighbour.as_str()).unwrap_or(0);
-            let Some(row) = joining.models[peer.0 as usize].get(place * d..(place + 1) * d) else { continue };
-            rows[node].push((row, edge.weight));
-        }
-        for (node, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            for j in 0..d {
-                let mut column: Vec<(f64, f64)> = rows.iter().map(|(row, weight)| (row[j], *weight)).collect();
-                models.row_mut(node)[j] = match self.is(Mutant::StartsFromTheMean) {
-                    true => column.iter().map(|(x, w)| x * w).sum::<f64>() / column.iter().map(|c| c.1).sum::<f64>(),
-                    false => median(&mut column),
-                };
-            }
-        }
-    }
-
-    /// The nodes of a peer next to this part, in byte order.
-    fn neighbours_of(&self, peer: PeerId) -> Vec<&str> {
-        let edges = self.plan.edges.iter().filter(|e| e.peer == Some(peer));
-        let mut names: Vec<&str> = edges.map(|e| e.neighbour.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-}
-
-/// The median of values by their weights; the middle of two.
-fn median(column: &mut [(f64, f64)]) -> f64 {
-    column.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (half, mut below) = (column.iter().map(|c| c.1).sum::<f64>() / 2.0, 0.0);
-    for (k, (value, weight)) in column.iter().enumerate() {
-        below += weight;
-        if below >= half {
-            let next = column.get(k + 1).filter(|_| below == half).map_or(*value, |c| c.0);
-            return value / 2.0 + next / 2.0;
-        }
-    }
-    column.last().map_or(0.0, |c| c.0)
 }

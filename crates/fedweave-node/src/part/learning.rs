@@ -267,7 +267,7 @@ impl Part {
     fn learning_header(&self, kind: Kind, round: u64) -> Header {
         let received = self.learning.as_ref().map_or(0, |learning| learning.learner.answered() as u64);
         let federation = self.plan.federation_to_learn();
-        Header { kind, chunk: 0, chunks: 1, federation, round, received, residual: 0.0 }
+        Header { kind, chunk: 0, chunks: 1, federation, round, received, residual: 0.0, flows: 0 }
     }
 }
 

@@ -58,14 +58,16 @@ pub enum Mutant {
     BelievesTheFarthest,
     /// A joiner waits for neighbours that join as well.
     WaitsForJoiners,
-    /// A new part starts from the mean of what its neighbours say.
-    StartsFromTheMean,
     /// Who came back with an old state is not told.
     IgnoresRollback,
-    /// A part that joins keeps the flows that it had.
-    JoinerKeepsFlows,
+    /// Ends of an edge whose flows differ go on with them.
+    KeepsFlowsThatDiffer,
     /// Who is connected is taken for alive.
     TrustsConnections,
+    /// Who waits for the first rows after an agreement does not ask whether the other end knows of it.
+    NeverAsksAgain,
+    /// Edges that do not count stay so for the rest of the run.
+    LeavesEdgesLost,
     /// Edges are not compared between the two ends.
     IgnoresEdges,
     /// Frames leave although the checkpoint could not be written.

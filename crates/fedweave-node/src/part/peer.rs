@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::mend::Mending;
 use crate::wire::{Frame, NUMBERS_MAX, chunks_of};
 
 /// The rows of one round, as they come in.
@@ -13,6 +14,8 @@ pub struct Inbox {
     missing: usize,
     /// The residual that came with them.
     pub residual: f64,
+    /// The digest of flows that came with them.
+    pub flows: u32,
 }
 
 impl Inbox {
@@ -91,6 +94,12 @@ pub struct Peer {
     pub ahead_noted: bool,
     /// It ended before this part; its last rows, which stand from then on.
     pub still: Option<Vec<f64>>,
+    /// A proposal to count its edges again.
+    pub mending: Mending,
+    /// After the end of this part: it does rounds after that one, so that it never needs the last rows again.
+    pub is_beyond: bool,
+    /// It was told that this part has ended.
+    pub told_end: bool,
     /// What the two disagree about: it is told when it is time.
     pub owes_terms: bool,
     pub terms_at: u64,
@@ -133,6 +142,9 @@ impl Peer {
             is_behind: false,
             ahead_noted: false,
             still: None,
+            mending: Mending::default(),
+            is_beyond: false,
+            told_end: false,
             owes_terms: false,
             terms_at: 0,
             terms_noted: None,
@@ -147,6 +159,11 @@ impl Peer {
     /// True if it joins in a later round.
     pub fn is_expected(&self, round: u64) -> bool {
         self.from > round && self.until.is_none()
+    }
+
+    /// True until its first rows come after an agreement, which either end may have forgotten in a crash.
+    pub fn is_unconfirmed(&self) -> bool {
+        self.round < self.from
     }
 
     /// The rows of a round, if that is one of the two that are kept.
@@ -182,6 +199,7 @@ impl Peer {
         }
         inbox.missing -= 1;
         inbox.residual = inbox.residual.max(frame.header.residual);
+        inbox.flows = frame.header.flows;
         let room = inbox.numbers[chunk * NUMBERS_MAX..].iter_mut();
         room.zip(frame.numbers()).for_each(|(slot, x)| *slot = x);
         self.round = self.round.max(if inbox.missing == 0 { round } else { 0 });

@@ -48,8 +48,12 @@ impl Part {
         if !self.peers[from.0 as usize].counts(self.done + 1) && self.state == State::Waiting {
             // It does not know that it is not counted, or not any more.
             let peer = &mut self.peers[from.0 as usize];
-            peer.owes_answer = frame.header.kind == Kind::Rows && peer.lies < LIES_BORNE;
+            let waits = matches!(frame.header.kind, Kind::Rows | Kind::Ack);
+            peer.owes_answer = waits && peer.lies < LIES_BORNE;
             return;
+        }
+        if matches!(frame.header.kind, Kind::Rows | Kind::Ack) {
+            self.peers[from.0 as usize].is_beyond = self.state == State::Finished && frame.header.round > self.done;
         }
         // Who waits for rows that will never come must hear of it; it may have nothing left to send but that it waits.
         let waits = frame.header.kind == Kind::Ack && frame.header.round > self.done;
@@ -115,7 +119,6 @@ impl Part {
         if self.state == State::Finished || round <= done || peer.has(round) {
             // Old news: the neighbour does not know yet that they arrived.
             peer.owes_answer = true;
-            peer.is_behind = self.boundary.oldest().is_some_and(|oldest| round < oldest);
             if self.is(Mutant::AnswersFrames) {
                 self.send_rows(k, done + 1, effects);
             }
@@ -161,7 +164,12 @@ impl Part {
 
     /// Takes over what a neighbour says it has.
     pub(super) fn note_received(&mut self, from: PeerId, header: &Header) {
+        let (in_step, oldest) = (!self.plan.method.is_async(), self.boundary.oldest());
         let peer = &mut self.peers[from.0 as usize];
+        if in_step && oldest.is_some_and(|oldest| header.received + 1 < oldest) {
+            // It needs rows that are no longer kept.
+            (peer.owes_answer, peer.is_behind) = (true, true);
+        }
         if header.received > peer.acked {
             peer.interval = self.plan.patience.retry_ms;
         }

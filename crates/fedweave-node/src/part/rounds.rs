@@ -8,10 +8,10 @@ use fedweave::Matrix;
 
 use super::mutant::Mutant;
 use super::state::append_coupling;
-use super::{Effect, Note, Outcome, Part, Reason, Saved, State};
+use super::{Effect, Note, Outcome, Part, Peer, Reason, Saved, State};
 use crate::error::Result;
 use crate::kernel::{KernelState, kernel};
-use crate::plan::{DeadPolicy, PlanEdge};
+use crate::plan::DeadPolicy;
 use crate::subproblem::Subproblem;
 
 /// Rounds done in one go when nobody has to be waited for.
@@ -42,10 +42,10 @@ impl Part {
     pub(super) fn begin_round(&mut self, effects: &mut Vec<Effect>) {
         self.state = State::Waiting;
         self.round_since = self.now;
-        let saved = Effect::Persist(self.save());
-        let round = self.done + 1;
+        let (round, flows) = (self.done + 1, self.flows());
+        let saved = Effect::Persist(self.save(&flows));
         self.kernel.begin();
-        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.subproblem.own);
+        self.boundary.record(round, self.epoch_max, &*self.kernel, &self.subproblem.own, &flows);
         if !self.boundary.is_finite(round) {
             return self.finish(Reason::Diverged, effects);
         }
@@ -99,13 +99,14 @@ impl Part {
         if self.is(Mutant::DualFromWire) {
             self.take_duals_from_wire();
         }
+        let forgets = self.forget_flows_that_differ(round);
         self.done = round;
         self.forget_arrivals();
         if let Some(what) = self.kernel.failure() {
             effects.push(Effect::Note(Note::NotFitted { what }));
             return self.finish(Reason::Diverged, effects);
         }
-        let stop = self.decide(heard, effects);
+        let stop = self.decide(heard, forgets, effects);
         match stop {
             Some(reason) => self.finish(reason, effects),
             None => match self.recount() {
@@ -118,14 +119,34 @@ impl Part {
         }
     }
 
+    /// Both ends of an edge begin a round with the same flow, or else both forget it: what they began with went with their rows. A part
+    /// that came back may have done rounds again in another way than before.
+    fn forget_flows_that_differ(&mut self, round: u64) -> bool {
+        let Some(sent) = self.boundary.of_round(round).filter(|_| !self.plan.method.is_async()) else { return false };
+        let differs = |(peer, ours): (&Peer, &u32)| {
+            peer.counts(round) && peer.still.is_none() && peer.inbox(round).flows != *ours
+        };
+        let differ: Vec<bool> = self.peers.iter().zip(&sent.flows).map(differs).collect();
+        if self.is(Mutant::KeepsFlowsThatDiffer) {
+            return false;
+        }
+        for k in (0..differ.len()).filter(|&k| differ[k]) {
+            for &e in self.boundary.edges_to(k) {
+                self.subproblem.edges[e as usize].iter().for_each(|&e| self.kernel.forget_flow(e as usize));
+            }
+        }
+        differ.contains(&true)
+    }
+
     /// The reason to stop after this round, if there is one.
-    fn decide(&mut self, heard: f64, effects: &mut Vec<Effect>) -> Option<Reason> {
+    fn decide(&mut self, heard: f64, forgets: bool, effects: &mut Vec<Effect>) -> Option<Reason> {
         let (round, stop) = (self.done, self.plan.stop);
         let mut reason = None;
         if let Some(tolerance) = stop.tolerance {
             let epoch = self.epoch();
             // Who was promised to be counted is waited for, and what was heard before a neighbour went is about another network.
-            let changes = self.peers.iter().any(|p| p.is_expected(round)) || !self.has_right_subproblem(round);
+            let comes = self.peers.iter().any(|p| p.is_expected(round));
+            let changes = forgets || comes || !self.has_right_subproblem(round);
             self.epoch_max = match round % epoch {
                 _ if changes => f64::INFINITY,
                 _ if self.plan.method.is_async() && !self.peers.is_empty() => self.residual_standing(round),
@@ -196,7 +217,9 @@ impl Part {
         // The round in flight never ends.
         self.boundary.forget_after(self.done);
         self.reason = Some(reason);
-        effects.push(Effect::Persist(self.save()));
+        // Everybody leaves after this: no checkpoint before the last one may be what is left.
+        let last = Effect::Persist(self.save(&self.flows()));
+        effects.extend([last.clone(), last]);
         for k in 0..self.peers.len() {
             self.send_finished(k, effects);
         }
@@ -210,7 +233,7 @@ impl Part {
         Outcome { reason, round: self.done, residual: self.residual, models, flows: self.flows() }
     }
 
-    pub(super) fn save(&self) -> Vec<u8> {
+    pub(super) fn save(&self, flows: &Matrix) -> Vec<u8> {
         let saved = Saved {
             done: self.done,
             reason: self.reason,
@@ -219,7 +242,7 @@ impl Part {
             // Rows that stand are not kept: after a crash the edges are dropped.
             counts: self.peers.iter().map(|p| (p.from, p.until.or(p.still.as_ref().map(|_| self.done)))).collect(),
             w: self.models(),
-            u: self.flows(),
+            u: flows.clone(),
             memory: self.memory(),
             sent: self.boundary.sent.clone(),
         };
@@ -232,18 +255,9 @@ impl Part {
         if self.peers.iter().all(|p| p.counts(now) == p.counts(next)) && self.has_right_subproblem(next) {
             return Ok(());
         }
-        let (w, mut u, memory) = (self.models(), self.flows(), self.kernel.memory());
-        self.forget_flows_of_joiners(next, &mut u);
+        let (w, u, memory) = (self.models(), self.flows(), self.kernel.memory());
         self.epoch_max = f64::INFINITY;
         self.rebuild(w, &u, memory)
-    }
-
-    /// Edges to who takes part from the next round on begin without flow at both ends, also if they counted until a moment ago.
-    fn forget_flows_of_joiners(&self, next: u64, flows: &mut Matrix) {
-        let begins = |edge: &PlanEdge| edge.peer.is_some_and(|peer| self.peers[peer.0 as usize].from == next);
-        for k in (0..flows.rows()).filter(|&k| begins(&self.plan.edges[k])) {
-            flows.row_mut(k).fill(0.0);
-        }
     }
 
     fn has_right_subproblem(&self, round: u64) -> bool {

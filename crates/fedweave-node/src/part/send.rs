@@ -2,6 +2,7 @@
 //! answer to a frame of the same kind.
 
 use super::mutant::Mutant;
+use super::welcome::IN_NO_ROUND;
 use super::{Effect, Note, Part, Reason, State};
 use crate::plan::PeerId;
 use crate::wire::{Header, Kind, NUMBERS_MAX, chunks_of, encode};
@@ -41,6 +42,7 @@ impl Part {
         }
         for k in 0..self.peers.len() {
             self.send_coupling(k, effects);
+            self.mend(k, effects);
             self.send_again(k, effects);
         }
     }
@@ -59,14 +61,15 @@ impl Part {
         let (now, newest) = (self.now, self.newest());
         let peer = &self.peers[k];
         let counts = peer.counts(newest) && newest > 0;
-        let lacks = counts && peer.acked < newest;
+        let lacks = (counts && peer.acked < newest) || self.lacks(peer);
         // It may believe that its rows arrived: they did, before this part fell back to an older checkpoint.
         let waits = counts && self.state == State::Waiting && !self.has_rows(k, newest);
         let peer = &mut self.peers[k];
         let due = (lacks || waits) && now >= peer.retry_at;
         // Out of step, only the newest rows matter.
         let kept = if self.plan.method.is_async() { newest } else { self.boundary.oldest().unwrap_or(newest) };
-        let first = kept.max(peer.acked + 1);
+        // Who has the last rows and says no more is asked by sending them once more.
+        let first = kept.max(peer.acked + 1).min(newest);
         if due {
             let shortest = self.plan.patience.retry_ms;
             peer.retry_at = now.saturating_add(peer.interval);
@@ -77,6 +80,9 @@ impl Part {
         let behind = std::mem::take(&mut peer.is_behind) && owes && !self.is(Mutant::IgnoresRollback);
         if (!counts || behind) && owes && self.state == State::Waiting {
             return self.send_state(k, effects);
+        }
+        if due && waits && self.peers[k].is_unconfirmed() && !self.is(Mutant::NeverAsksAgain) {
+            self.send_word(k, Kind::Join, self.peers[k].from, effects);
         }
         let quiet = counts && self.state == State::Waiting && now >= self.peers[k].told_at;
         if due && lacks {
@@ -101,7 +107,7 @@ impl Part {
         self.boundary.gather(k, &sent.rows, self.dim, &mut numbers);
         let chunks = chunks_of(numbers.len()) as u16;
         let mut header = self.header(k, Kind::Rows, round);
-        (header.chunks, header.residual) = (chunks, sent.residual);
+        (header.chunks, header.residual, header.flows) = (chunks, sent.residual, sent.flows[k]);
         for chunk in 0..chunks {
             let from = usize::from(chunk) * NUMBERS_MAX;
             let piece = &numbers[from..(from + NUMBERS_MAX).min(numbers.len())];
@@ -112,6 +118,7 @@ impl Part {
 
     pub(super) fn send_finished(&mut self, k: usize, effects: &mut Vec<Effect>) {
         let kind = if self.reason == Some(Reason::Left) { Kind::Leave } else { Kind::Finished };
+        self.peers[k].told_end = self.peers[k].up;
         self.send_word(k, kind, self.done, effects);
     }
 
@@ -122,7 +129,7 @@ impl Part {
 
     pub(super) fn header(&self, k: usize, kind: Kind, round: u64) -> Header {
         let (federation, residual, received) = (self.plan.federation ^ self.mask(k), 0.0, self.received(k));
-        Header { kind, chunk: 0, chunks: 1, federation, round, received, residual }
+        Header { kind, chunk: 0, chunks: 1, federation, round, received, residual, flows: 0 }
     }
 
     /// See [`crate::plan::Plan::link_name`].
@@ -130,9 +137,12 @@ impl Part {
         if self.is(Mutant::IgnoresEdges) { 0 } else { self.peers[k].mask }
     }
 
-    /// All rounds up to this one have come from a neighbour.
+    /// All rounds up to this one have come from a neighbour; of no use to a part that joins.
     fn received(&self, k: usize) -> u64 {
         let (peer, done) = (&self.peers[k], self.done);
+        if self.state == State::Joining {
+            return IN_NO_ROUND;
+        }
         if self.is(Mutant::AckTooEarly) {
             return done + 2;
         }

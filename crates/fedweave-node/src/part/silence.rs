@@ -17,6 +17,8 @@ impl Part {
         }
         p.up = up;
         p.down_since = now;
+        // It may wait for this part, and not know that it has ended.
+        p.owes_answer |= up && self.state == State::Finished;
         let peer = p.name.clone();
         effects.push(Effect::Note(if up { Note::LinkUp { peer } } else { Note::LinkDown { peer } }));
     }

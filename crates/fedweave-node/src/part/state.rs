@@ -2,11 +2,11 @@
 //! refused, numbers that are not finite too.
 //!
 //! ```text
-//! "FWPART2\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
+//! "FWPART3\0" | federation | plan | rounds done | reason | epoch maximum | residual        8 bytes each
 //! digest of the rows of data                                                               8 bytes
 //! sizes: nodes, edges, parameters, peers, boundary nodes, rounds kept                      8 bytes each
 //! per peer: first and last round that count
-//! models | flows | memory of the method | per kept round: round, residual, rows
+//! models | flows | memory of the method | per kept round: round, residual, rows, per peer a digest of flows
 //! where the coupling is learnt: its numbers, and how many there are (none before it is)
 //! ```
 
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::hash::Fnv;
 use crate::plan::Plan;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"FWPART2\0");
+const MAGIC: u64 = u64::from_le_bytes(*b"FWPART3\0");
 const NONE: u64 = u64::MAX;
 
 /// A state between two rounds.
@@ -107,7 +107,7 @@ impl Saved {
         let rows = self.w.as_slice().len()
             + self.u.as_slice().len()
             + sizes.memory
-            + sizes.boundary * sizes.dim * self.sent.len();
+            + (sizes.boundary * sizes.dim + self.counts.len()) * self.sent.len();
         let mut bytes = Vec::with_capacity(8 * (14 + 2 * self.counts.len() + rows + 2 * self.sent.len()));
         let mut put = |word: u64| bytes.extend(word.to_le_bytes());
         let reason = self.reason.and_then(|r| REASONS.iter().position(|x| *x == r)).map_or(NONE, |k| k as u64);
@@ -123,6 +123,7 @@ impl Saved {
             put(sent.round);
             put(sent.residual.to_bits());
             sent.rows.iter().for_each(|x| put(x.to_bits()));
+            sent.flows.iter().for_each(|digest| put(u64::from(*digest)));
         }
         bytes
     }
@@ -165,7 +166,7 @@ impl Saved {
         let kept = next()?;
         let rows = (plan.nodes.len() + sizes.flows) * sizes.dim + sizes.memory;
         let boundary = sizes.boundary * sizes.dim;
-        let total = 14 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary);
+        let total = 14 + 2 * plan.peers.len() + rows + kept.min(64) as usize * (2 + boundary + plan.peers.len());
         if kept > ROUNDS_KEPT as u64 || 8 * total != bytes.len() {
             return Err(fault("it is cut short or damaged"));
         }
@@ -181,7 +182,8 @@ impl Saved {
         for _ in 0..kept {
             let (round, residual) = (next()?, positive(next()?)?);
             let rows = (0..boundary).map(|_| finite(next()?)).collect::<Result<Vec<f64>>>()?;
-            sent.push_back(Sent { round, residual, rows });
+            let flows = (0..plan.peers.len()).map(|_| Ok(next()? as u32)).collect::<Result<Vec<u32>>>()?;
+            sent.push_back(Sent { round, residual, rows, flows });
         }
         let in_order = sent.iter().zip(sent.iter().skip(1)).all(|(a, b)| a.round.checked_add(1) == Some(b.round));
         if !in_order || sent.back().is_some_and(|last| last.round != done) || done >= NONE / 4 {

@@ -1,15 +1,21 @@
 //! The other side of joining and leaving: what a neighbour answers.
 
+use super::mend::Mending;
 use super::{Effect, LIES_BORNE, Note, Part, Peer, Reason, State};
 use crate::plan::{DeadPolicy, PeerId};
 use crate::wire::{Header, Kind, NUMBERS_MAX, encode};
+
+/// A neighbour does not count, and will not.
+pub(super) const NO_AGREEMENT: u64 = u64::MAX;
+/// What a joiner says to have received.
+pub(super) const IN_NO_ROUND: u64 = u64::MAX;
 
 impl Part {
     /// A part wants to know where we are, or to be counted.
     pub(super) fn receive_join(&mut self, from: PeerId, header: &Header, effects: &mut Vec<Effect>) {
         let (k, round) = (from.0 as usize, header.round);
-        (self.peers[k].joins, self.peers[k].elsewhere) = (true, false);
-        self.go_on_without(k, effects);
+        // Who is in step may ask, too: whether this part knows of an agreement, or agrees to another one.
+        (self.peers[k].joins, self.peers[k].elsewhere) = (header.received == IN_NO_ROUND, false);
         if self.peers[k].lies >= LIES_BORNE || self.now < self.peers[k].barred_until {
             return;
         }
@@ -18,37 +24,34 @@ impl Part {
             State::Joining | State::Learning => return,
             State::New | State::Waiting => (),
         }
-        let (done, peer) = (self.done, &mut self.peers[k]);
-        if round > done + 1 && round < u64::MAX / 4 {
-            if (peer.from, peer.until) != (round, None) {
-                (peer.from, peer.until, peer.acked, peer.round) = (round, None, round - 1, round - 1);
-                (peer.finished, peer.still) = (None, None);
-                peer.forget();
-                effects.push(Effect::Note(Note::PeerJoins { peer: peer.name.clone(), round }));
-            }
-            self.send_word(k, Kind::Welcome, round, effects);
-        } else if round > 0 && peer.from == round && peer.until.is_none() {
-            self.send_word(k, Kind::Welcome, round, effects);
-        } else {
-            self.send_state(k, effects);
+        // Agreements grow: an old word takes no newer one back.
+        if round > self.peers[k].from.max(self.done + 1) && round < u64::MAX / 4 {
+            self.agree(k, round, effects);
+        }
+        match round > 0 && self.peers[k].agreement() == round {
+            true => self.send_word(k, Kind::Welcome, round, effects),
+            false => self.send_state(k, effects),
         }
     }
 
-    /// Who asks to join is not in step: its rows of this round will not come.
-    fn go_on_without(&mut self, k: usize, effects: &mut Vec<Effect>) {
-        let (round, continues) = (self.done + 1, self.plan.patience.policy == DeadPolicy::Continue);
-        if continues && self.state == State::Waiting && self.peers[k].counts(round) && !self.has_rows(k, round) {
-            self.drop_edges(k, effects);
-        }
+    /// The edges to a neighbour count from a round on that is still to come, and not before.
+    pub(super) fn agree(&mut self, k: usize, round: u64, effects: &mut Vec<Effect>) {
+        let peer = &mut self.peers[k];
+        (peer.from, peer.until, peer.acked, peer.round) = (round, None, round - 1, round - 1);
+        (peer.finished, peer.still, peer.elsewhere) = (None, None, false);
+        peer.mending = Mending::default();
+        peer.forget();
+        effects.push(Effect::Note(Note::PeerJoins { peer: peer.name.clone(), round }));
     }
 
-    /// The round and the models of the boundary, where they fit into a frame.
+    /// The round, from which round on the neighbour counts, and the models of the boundary, where they fit into a frame.
     pub(super) fn send_state(&mut self, k: usize, effects: &mut Vec<Effect>) {
         let (models, boundary) = (self.models(), &self.boundary);
         let rows = boundary.of_peer[k].iter().flat_map(|&b| models.row(boundary.nodes[b as usize] as usize));
         let numbers: Vec<f64> = rows.copied().collect();
         let fits = if numbers.len() <= NUMBERS_MAX { &numbers[..] } else { &[] };
-        self.send(k, encode(&self.header(k, Kind::State, self.done), fits), effects);
+        let header = Header { received: self.peers[k].agreement(), ..self.header(k, Kind::State, self.done) };
+        self.send(k, encode(&header, fits), effects);
     }
 
     /// A neighbour leaves after a round; what it sent until then counts.
@@ -70,6 +73,11 @@ impl Part {
 }
 
 impl Peer {
+    /// The round from which on its edges count, as was agreed.
+    fn agreement(&self) -> u64 {
+        if self.until.is_none() { self.from } else { NO_AGREEMENT }
+    }
+
     /// Rows of other rounds are of no use.
     fn forget(&mut self) {
         let len = self.len;

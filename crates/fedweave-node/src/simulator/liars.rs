@@ -7,10 +7,11 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::scene::Scene;
+use super::world::World;
 use crate::error::Result;
 use crate::network::Network;
 use crate::part::Outcome;
-use crate::plan::{DeadPolicy, MethodSpec, PenaltyKind};
+use crate::plan::{DeadPolicy, MethodSpec, PeerId, PenaltyKind};
 use crate::wire::{Frame, Header, Kind, encode};
 
 /// How a part lies.
@@ -220,4 +221,27 @@ impl Liars {
         (distance > allowed)
             .then(|| format!("honest models are {distance} from their optimum; the bound is {}", self.bound))
     }
+}
+
+/// Rows of liars come with the flows of who gets them, which they know: or else these would be forgotten, and the liars pull less.
+/// An error while they are early: a liar waits until its victim has begun the round.
+pub(super) fn with_flows_that_fit(
+    world: &World<'_>,
+    to: usize,
+    from: PeerId,
+    bytes: Vec<u8>,
+) -> std::result::Result<Vec<u8>, Vec<u8>> {
+    let is_liar = |liars: &Liars| liars.lies[world.scene.routes[to][from.0 as usize].0].is_some();
+    let (true, Some(part)) = (world.liars.as_ref().is_some_and(is_liar), &world.seats[to].part) else {
+        return Ok(bytes);
+    };
+    let Some(frame) = Frame::decode(&bytes).ok().filter(|frame| frame.header.kind == Kind::Rows) else {
+        return Ok(bytes);
+    };
+    let round = frame.header.round;
+    if round == part.round() + 2 {
+        return Err(bytes);
+    }
+    let Some(flows) = part.flows_sent(from, round) else { return Ok(bytes) };
+    Ok(encode(&Header { flows, ..frame.header }, &frame.numbers().collect::<Vec<_>>()))
 }

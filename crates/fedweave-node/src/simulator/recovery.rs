@@ -80,11 +80,18 @@ pub(super) fn world(scene: &Scene, seed: u64) -> World<'_> {
 /// Checks what all ended with.
 pub(super) fn check(world: &World<'_>, outcomes: &[Option<Box<Outcome>>]) -> Option<String> {
     let (scene, network) = (world.scene, &world.scene.network);
+    let limit = |o: &Outcome| o.reason == Reason::RoundLimit;
+    if let Some(k) = outcomes.iter().position(|o| o.as_deref().is_some_and(limit)) {
+        return Some(format!("part {k} has not converged after {ROUNDS} rounds"));
+    }
     let ended = |k: usize| outcomes[k].as_ref().is_some_and(|o| o.reason == Reason::Converged);
     if !(0..outcomes.len()).all(ended) {
         // Who came back when all others had ended says so; the others are judged by other seeds.
         return None;
     }
+    let is_apart =
+        |k: usize| world.revoked.contains(&k) || world.other_plan.as_ref().is_some_and(|(part, _)| *part == k);
+    let round = |k: usize| outcomes[k].as_ref().map(|o| o.round);
     let mut edges = Vec::new();
     for e in 0..network.graph.edges() {
         let (i, j) = network.graph.nodes_of(e);
@@ -94,7 +101,11 @@ pub(super) fn check(world: &World<'_>, outcomes: &[Option<Box<Outcome>>]) -> Opt
         };
         match (counts(i, j), counts(j, i)) {
             (true, true) => edges.push((i, j, network.graph.weight(e))),
-            (false, false) => {}
+            // Who comes back when the other has ended, or is about to, ends alone.
+            (false, false) if is_apart(i) || is_apart(j) || round(i) != round(j) => {}
+            (false, false) => {
+                return Some(format!("the edge {i} -- {j} is lost, although nothing keeps its ends apart"));
+            }
             _ => return Some(format!("one end of the edge {i} -- {j} counts it, the other does not")),
         }
     }

@@ -43,7 +43,21 @@ impl Batch {
 impl World<'_> {
     fn retell(mut self) -> Retold {
         self.told = Some(Vec::new());
-        Retold { end: self.run(), lines: self.told.take().unwrap_or_default() }
+        let end = self.run();
+        if end.is_err() {
+            self.tell_who_waits();
+        }
+        Retold { end, lines: self.told.take().unwrap_or_default() }
+    }
+
+    /// Where parts are that are not done, and for whom they wait.
+    fn tell_who_waits(&mut self) {
+        for k in 0..self.seats.len() {
+            let Some(status) = self.seats[k].part.as_ref().map(crate::part::Part::status) else { continue };
+            let awaited: Vec<&str> = status.peers.iter().filter(|p| p.awaited).map(|p| p.name.as_str()).collect();
+            let line = format!("{:?} after round {}, waits for {awaited:?}", status.state, status.round);
+            self.tell(Some(k), || line);
+        }
     }
 
     /// Remembers what happened, if that is wanted.

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::faults::{Cut, Faults, Incident, Limits};
 use super::invariants::{check_frame, check_outcome, check_paid, check_part, check_record, rounds_of};
-use super::liars::{Liars, scene_with_liars};
+use super::liars::{self, Liars, scene_with_liars};
 use super::recovery;
 use super::scene::Scene;
 use super::seat::Seat;
@@ -19,6 +19,8 @@ use crate::checkpoint::Store;
 use crate::part::{Effect, Event, Reason};
 use crate::plan::PeerId;
 
+/// Liars look so often whether their victims have begun a round.
+const EARLY_MS: u64 = 2;
 /// Time between two ticks of a part.
 const TICK_MS: u64 = 20;
 /// After the faults end, all parts must be done within this time.
@@ -228,7 +230,13 @@ impl<'s> World<'s> {
                     self.at(paused, What::Deliver { to, from, bytes });
                     return Ok(());
                 }
-                self.handle(to, Event::Frame { from, bytes: &bytes })
+                match liars::with_flows_that_fit(self, to, from, bytes) {
+                    Ok(bytes) => self.handle(to, Event::Frame { from, bytes: &bytes }),
+                    Err(early) => {
+                        self.at(self.now + EARLY_MS, What::Deliver { to, from, bytes: early });
+                        Ok(())
+                    }
+                }
             }
             What::Tick(k, life) => {
                 let paused = self.seats[k].paused_until;

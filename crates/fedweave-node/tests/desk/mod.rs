@@ -59,6 +59,8 @@ pub struct Desk {
     pub outcomes: Vec<Option<Outcome>>,
     pub notes: Vec<(usize, Note)>,
     pub now: u64,
+    /// Frames between these two are lost.
+    pub cut: Option<(usize, usize)>,
 }
 
 impl Desk {
@@ -74,6 +76,7 @@ impl Desk {
             outcomes: (0..PARTS).map(|_| None).collect(),
             notes: Vec::new(),
             now: 0,
+            cut: None,
         };
         (0..PARTS).filter(|&k| Some(k) != absent).for_each(|k| desk.announce(k, true));
         desk
@@ -94,6 +97,16 @@ impl Desk {
         }
     }
 
+    /// The link between two neighbours goes down or comes up.
+    pub fn link(&mut self, ends: (usize, usize), up: bool) {
+        self.cut = if up { None } else { Some((ends.0.min(ends.1), ends.0.max(ends.1))) };
+        for (k, other) in [ends, (ends.1, ends.0)] {
+            let peer = self.plans[k].peers.iter().position(|name| *name == self.plans[other].name).unwrap();
+            let peer = PeerId(peer as u32);
+            self.handle(k, if up { Event::LinkUp(peer) } else { Event::LinkDown(peer) });
+        }
+    }
+
     pub fn handle(&mut self, k: usize, event: Event) {
         let mut effects = Vec::new();
         let Some(part) = &mut self.parts[k] else { return };
@@ -105,7 +118,9 @@ impl Desk {
                     let name = &self.plans[k].peers[to.0 as usize];
                     let other = self.plans.iter().position(|plan| plan.name == *name).unwrap();
                     let back = self.plans[other].peers.iter().position(|n| *n == self.plans[k].name).unwrap();
-                    self.frames.push_back((other, PeerId(back as u32), bytes));
+                    if self.cut != Some((k.min(other), k.max(other))) {
+                        self.frames.push_back((other, PeerId(back as u32), bytes));
+                    }
                 }
                 Effect::Spend(record) => self.spent[k].push(record),
                 Effect::Note(note) => self.notes.push((k, note)),

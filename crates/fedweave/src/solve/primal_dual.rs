@@ -113,6 +113,11 @@ impl<P: Borrow<Problem> + Sync> PrimalDual<P> {
         &self.u
     }
 
+    /// The same, writable: where to go on from.
+    pub fn placed_u_mut(&mut self) -> &mut Matrix {
+        &mut self.u
+    }
+
     /// `2 w+ - w` in its places: what nodes send to their edges.
     pub fn placed_over(&self) -> &Matrix {
         &self.over

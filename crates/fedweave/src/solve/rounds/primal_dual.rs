@@ -209,4 +209,8 @@ impl<P: Borrow<Problem> + Send + Sync> Round for PrimalDualRound<P> {
     fn flows(&self) -> Matrix {
         self.method.placed_u().clone()
     }
+
+    fn forget_flow(&mut self, edge: usize) {
+        self.method.placed_u_mut().row_mut(edge).fill(0.0);
+    }
 }

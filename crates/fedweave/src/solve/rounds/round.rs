@@ -48,6 +48,8 @@ pub trait Round: Send {
     fn models(&self) -> &Matrix;
     /// The flows, a row per edge; no rows if the method has none.
     fn flows(&self) -> Matrix;
+    /// Sets the flow on an edge to zero, if the method has flows.
+    fn forget_flow(&mut self, _edge: usize) {}
 }
 
 /// Nodes `0, 1, ..., n - 1`: all of them are held here.
