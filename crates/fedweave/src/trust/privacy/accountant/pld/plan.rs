@@ -10,6 +10,9 @@ const LOW_EXPONENT: f64 = 30.0;
 /// Probability of small losses that are moved up to the first grid point.
 const LOW_TAIL: f64 = 1e-11;
 
+/// A step that is longer than wanted by this factor shows in the answer.
+const COARSE: f64 = 1.5;
+
 /// How much work an answer is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effort {
@@ -45,6 +48,7 @@ pub struct Plan {
 }
 
 /// Grid, window and tilt.
+#[derive(Clone)]
 pub struct Window {
     pub rounds: f64,
     pub delta: f64,
@@ -61,6 +65,8 @@ pub struct Window {
     pub theta_high: f64,
     /// The answer is expected near this.
     pub near: f64,
+    /// The step is longer than it should be.
+    pub coarse: bool,
 }
 
 impl Plan {
@@ -115,6 +121,23 @@ impl Window {
         let step = wanted.max(circle / (length_max - 4) as f64);
         let high = if whole { high + rounds * step } else { high };
         let length = ((circle.max(high - low) / step) as usize + 4).next_power_of_two().min(length_max);
-        Window { rounds, delta, tail_above, theta, low, high, step, length, theta_high, near }
+        let coarse = step > COARSE * wanted;
+        Window { rounds, delta, tail_above, theta, low, high, step, length, theta_high, near, coarse }
+    }
+
+    /// A window for an answer near `near`.
+    pub fn near(moments: &Moments, most: f64, (rounds, delta): (f64, f64), near: f64) -> Self {
+        Window::new(moments, most, 0.0, rounds, delta, Effort::Full { near })
+    }
+
+    /// The same grid for one round less, with half of the tilt: for sums from their middle on.
+    pub fn flatter(&self, moments: &Moments) -> Self {
+        let (rounds, theta) = (self.rounds - 1.0, 0.5 * self.theta);
+        let margin = moments.at(theta).2.sqrt();
+        let low = (moments.low_end(theta, LOW_EXPONENT, rounds) - margin).min(0.0);
+        let circle = moments.circle(theta, rounds, 0.0, TAIL_EXPONENT - self.delta.ln()).max(self.high - low);
+        let (_, length_max) = Effort::Full { near: self.near }.limits();
+        let length = ((circle / self.step) as usize + 4).next_power_of_two().min(length_max);
+        Window { rounds, theta, low, length, ..self.clone() }
     }
 }

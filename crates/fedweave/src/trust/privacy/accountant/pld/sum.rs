@@ -50,4 +50,25 @@ impl Sum {
         // Smaller than anything in the window.
         bottom * window.step
     }
+
+    /// `delta(epsilon)` at the grid points from `bottom` to the end of the window, in multiples of `e^log_unit`, without what lies beyond.
+    pub fn deltas(&self, window: &Window, bottom: i64, log_unit: f64) -> Vec<f64> {
+        let top = (window.high / window.step).ceil() as i64;
+        let (scale, shrink) = (self.log_scale - log_unit, (-window.step).exp());
+        let mut found = vec![0.0; (top - bottom).max(0) as usize + 1];
+        let (mut above, mut below) = (0.0, 0.0);
+        for j in (bottom + 1..=top).rev() {
+            let p = self.at(j as f64) * (scale - window.theta * j as f64 * window.step).exp();
+            above += p;
+            below = below * shrink + p;
+            found[(j - 1 - bottom) as usize] = above - shrink * below;
+        }
+        found
+    }
+
+    /// The share of `delta` at `epsilon` that the bound on rounding takes.
+    pub fn rounding(&self, window: &Window, epsilon: f64) -> f64 {
+        let size = (self.log_scale - window.theta * epsilon - window.delta.ln()).exp();
+        self.error * size / (window.theta * window.step * (1.0 + window.theta))
+    }
 }
