@@ -38,15 +38,16 @@ pub fn epsilon(whole: &Plan, near: f64) -> f64 {
     if left.is_nan() || left <= 0.0 {
         return f64::INFINITY;
     }
-    let without = all.deltas(&window, 0, left.ln());
-    let (floor, beside) = ((flatter.low / flatter.step).floor() as i64, rounds / left);
+    let bottom = |window: &Window| (window.low / window.step).floor() as i64;
+    let (start, floor, beside) = (bottom(&window).max(0), bottom(&flatter), rounds / left);
+    let without = all.deltas(&window, start, left.ln());
     let with_one = others.deltas(&flatter, floor, 0.0);
     let one_jump = |at: i64| {
         let term = |(index, mass): &(i64, f64)| mass * read(&with_one, at - index - floor, window.step);
         beside * jumps.atoms.iter().map(term).sum::<f64>()
     };
-    let share = |at: i64| without.get(at as usize).copied().unwrap_or(0.0) + one_jump(at);
-    root(share, (whole.window.high / window.step).ceil() as i64, window.step)
+    let share = |at: i64| without.get((at - start) as usize).copied().unwrap_or(0.0) + one_jump(at);
+    root(share, (start, (whole.window.high / window.step).ceil() as i64), window.step)
 }
 
 /// An entry of a table of `delta`, or a bound on it before the first one: it is convex in `e^epsilon` and at most one, so that a chord lies above it.
@@ -58,12 +59,11 @@ fn read(table: &[f64], place: i64, step: f64) -> f64 {
 }
 
 /// Where a decreasing function on a grid falls to one, by the chord between two points.
-fn root(share: impl Fn(i64) -> f64, top: i64, step: f64) -> f64 {
-    if share(0) <= 1.0 {
-        return 0.0;
+fn root(share: impl Fn(i64) -> f64, (mut low, mut high): (i64, i64), step: f64) -> f64 {
+    if share(low) <= 1.0 {
+        return low as f64 * step;
     }
-    let (mut low, mut high) = (0, top.max(1));
-    if share(high) > 1.0 {
+    if high <= low || share(high) > 1.0 {
         return f64::INFINITY;
     }
     while high - low > 1 {

@@ -13,6 +13,9 @@ const LOW_TAIL: f64 = 1e-11;
 /// A step that is longer than wanted by this factor shows in the answer.
 const COARSE: f64 = 1.5;
 
+/// Room in the window for what rounding to the grid adds to a sum, as a multiple of what it adds to the mean.
+const DRIFTS: f64 = 1.5;
+
 /// How much work an answer is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effort {
@@ -118,7 +121,11 @@ impl Window {
         let (surplus, length_max) = effort.limits();
         // Rounding to the grid adds step^2 / 6 to the variance of a loss, and (1 + theta) / 2 times that to every round's share.
         let wanted = (12.0 * surplus * near / (rounds * (1.0 + theta))).sqrt();
-        let step = wanted.max(circle / (length_max - 4) as f64);
+        let fitting = |circle: f64| wanted.max(circle / (length_max - 4) as f64);
+        // The sums of rounded losses are larger by about this, which shows on coarse grids.
+        let drift = rounds * fitting(circle).powi(2) * (1.0 + 2.0 * theta_high) / 12.0;
+        let (high, circle) = if whole { (high, circle) } else { (high + DRIFTS * drift, circle + DRIFTS * drift) };
+        let step = fitting(circle);
         let high = if whole { high + rounds * step } else { high };
         let length = ((circle.max(high - low) / step) as usize + 4).next_power_of_two().min(length_max);
         let coarse = step > COARSE * wanted;

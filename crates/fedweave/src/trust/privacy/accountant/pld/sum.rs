@@ -1,13 +1,12 @@
 //! The sum of the losses of all rounds, and the `epsilon` that is read off it.
 
-use super::super::fft::Complex;
 use super::plan::Window;
 use super::single::MASS_ERROR;
 
 /// Tilted probabilities of the sum of all losses, round a circle.
 pub struct Sum {
     /// A transform applied twice: entry `k` is `n` times the probability of grid index `offset - k`.
-    pub x: Vec<Complex>,
+    pub x: Vec<f64>,
     /// Bounds the error of every probability.
     pub error: f64,
     /// Grid index of the first entry.
@@ -23,7 +22,7 @@ impl Sum {
     fn at(&self, index: f64) -> f64 {
         let n = self.x.len() as i64;
         let place = ((self.offset - index) as i64).rem_euclid(n);
-        (self.x[place as usize].re / n as f64).max(0.0) + self.error
+        (self.x[place as usize] / n as f64).max(0.0) + self.error
     }
 
     /// The smallest `epsilon` with `delta(epsilon) <= delta`:
