@@ -4,7 +4,7 @@
 
 SOURCE is a folder with the raw datasets chem97, parkinsons and lucas_housing (see data/README.md; the first may not be copied into this repository). Every
 number is made by `fedweave fit` and `fedweave predict`: a fifth of the rows of every node is held out, at random in every split, and the mean over nodes of the
-mean squared error is averaged over splits. Writes privacy.csv and privacy.svg; the standard library is enough.
+mean squared error is averaged over splits. Writes privacy.csv, privacy.svg and privacy.md; the standard library is enough.
 
     local        every node on its own, noise on its moments
     statistics   coupled, noise on moments
@@ -189,6 +189,23 @@ def picture(found, names, epsilons, path):
     path.write_text("\n".join(parts), encoding="utf-8")
 
 
+def tables(found, names, methods, epsilons, path):
+    """The same as a table for each dataset, in Markdown."""
+    def cell(mean, deviation):
+        if mean is None:
+            return "–"
+        return f"{mean:,.0f} ({deviation:,.0f})" if mean >= 1000 else f"{mean:.3g} ({float(f'{deviation:.1g}'):g})"
+
+    lines = []
+    for name in names:
+        lines += [f"{name}:", "", f"| epsilon | {' | '.join(methods)} |", "|---" * (len(methods) + 1) + "|"]
+        for epsilon in epsilons:
+            cells = (cell(*found.get((name, method, epsilon), (None, None))) for method in methods)
+            lines.append(f"| {f'{epsilon:g}' if epsilon else 'none'} | {' | '.join(cells)} |")
+        lines.append("")
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
@@ -222,6 +239,7 @@ def main():
                     print(f"{name:14} {method:10} {epsilon}: {mean:.4g} ({deviation:.2g})  {time.monotonic() - began:.0f} s", flush=True)
     write(said.out / "privacy.csv", ["dataset", "method", "epsilon", "error", "standard_error", "splits"], lines)
     picture(found, names, epsilons, said.out / "privacy.svg")
+    tables(found, names, methods, epsilons, said.out / "privacy.md")
 
 
 if __name__ == "__main__":

@@ -41,41 +41,57 @@ fn roots(half: usize) -> &'static [Complex] {
     STAGES[half.ilog2() as usize].get_or_init(|| (0..half).map(root).collect())
 }
 
-/// `X_j = sum_k x_k e^{-2 pi i j k / n}` for `j <= n / 2`; the others are the conjugates of these. `n` must be a power of two, at least 2.
-pub fn of_real(x: &[f64]) -> Vec<Complex> {
-    let half = x.len() / 2;
-    let mut z: Vec<Complex> = x.chunks_exact(2).map(|pair| Complex { re: pair[0], im: pair[1] }).collect();
-    forward(&mut z);
-    let at = |j: usize| {
-        let (a, b) = (z[j % half], z[(half - j) % half]);
-        let (even, odd) = (
-            Complex { re: 0.5 * (a.re + b.re), im: 0.5 * (a.im - b.im) },
-            Complex { re: 0.5 * (a.im + b.im), im: 0.5 * (b.re - a.re) },
-        );
-        let turned = if j == half { Complex { re: -odd.re, im: -odd.im } } else { odd.times(roots(half)[j]) };
-        Complex { re: even.re + turned.re, im: even.im + turned.im }
-    };
-    (0..=half).map(at).collect()
+/// `n` real numbers, two in each entry.
+pub fn pack(x: &[f64]) -> Vec<Complex> {
+    x.chunks_exact(2).map(|pair| Complex { re: pair[0], im: pair[1] }).collect()
 }
 
-/// `x_j = sum_k X_k e^{-2 pi i j k / n}` of numbers of which `X_{n - k}` is the conjugate of `X_k`, given those up to `n / 2`.
-pub fn to_real(spectrum: &[Complex]) -> Vec<f64> {
-    let half = spectrum.len() - 1;
-    let fold = |k: usize| {
-        let (a, b) = (spectrum[k], spectrum[half - k]);
-        let turned = Complex { re: a.re - b.re, im: a.im + b.im }.times(roots(half)[k]);
-        Complex { re: a.re + b.re - turned.im, im: a.im - b.im + turned.re }
-    };
-    let mut z: Vec<Complex> = (0..half).map(fold).collect();
-    forward(&mut z);
-    z.into_iter().flat_map(|c| [c.re, c.im]).collect()
+/// In place, `X_j = sum_k x_k e^{-2 pi i j k / n}` for `j <= n / 2` of packed numbers; the others are the conjugates of these. `n` must be a power of two, at
+/// least 2.
+pub fn of_real(x: &mut Vec<Complex>) {
+    let half = x.len();
+    forward(x);
+    x.push(x[0]);
+    for j in 0..=half / 2 {
+        let (a, b) = (x[j], x[half - j]);
+        (x[j], x[half - j]) = (untangled(a, b, root_of(half, j)), untangled(b, a, root_of(half, half - j)));
+    }
+}
+
+/// One of two real transforms that were done as one.
+fn untangled(a: Complex, b: Complex, root: Complex) -> Complex {
+    let even = Complex { re: 0.5 * (a.re + b.re), im: 0.5 * (a.im - b.im) };
+    let odd = Complex { re: 0.5 * (a.im + b.im), im: 0.5 * (b.re - a.re) }.times(root);
+    Complex { re: even.re + odd.re, im: even.im + odd.im }
+}
+
+/// In place and packed, `x_j = sum_k X_k e^{-2 pi i j k / n}` of numbers of which `X_{n - k}` is the conjugate of `X_k`, given those up to `n / 2`.
+pub fn to_real(x: &mut Vec<Complex>) {
+    let half = x.len() - 1;
+    for k in 0..=half / 2 {
+        let (a, b) = (x[k], x[half - k]);
+        (x[k], x[half - k]) = (folded(a, b, root_of(half, k)), folded(b, a, root_of(half, half - k)));
+    }
+    x.pop();
+    forward(x);
+}
+
+/// Even places as real parts, odd ones as imaginary parts.
+fn folded(a: Complex, b: Complex, root: Complex) -> Complex {
+    let turned = Complex { re: a.re - b.re, im: a.im + b.im }.times(root);
+    Complex { re: a.re + b.re - turned.im, im: a.im - b.im + turned.re }
+}
+
+/// `e^{-pi i k / half}` for `k <= half`.
+fn root_of(half: usize, k: usize) -> Complex {
+    if k == half { Complex { re: -1.0, im: 0.0 } } else { roots(half)[k] }
 }
 
 /// The transform of complex numbers, in place.
 fn forward(x: &mut [Complex]) {
     let n = x.len();
     reverse_bits(x);
-    let mut half = 1;
+    let mut half = first_stages(x);
     while half < n {
         let roots = roots(half);
         for block in x.chunks_exact_mut(2 * half) {
@@ -88,6 +104,22 @@ fn forward(x: &mut [Complex]) {
         }
         half *= 2;
     }
+}
+
+/// The first two stages together, whose roots are 1 and -i; returns half of the length of the next one.
+fn first_stages(x: &mut [Complex]) -> usize {
+    if x.len() < 4 {
+        return 1;
+    }
+    for block in x.chunks_exact_mut(4) {
+        let sum = |a: Complex, b: Complex| Complex { re: a.re + b.re, im: a.im + b.im };
+        let difference = |a: Complex, b: Complex| Complex { re: a.re - b.re, im: a.im - b.im };
+        let (even, odd) = (sum(block[0], block[1]), sum(block[2], block[3]));
+        let (left, right) = (difference(block[0], block[1]), difference(block[2], block[3]));
+        let turned = Complex { re: right.im, im: -right.re };
+        block.copy_from_slice(&[sum(even, odd), sum(left, turned), difference(even, odd), difference(left, turned)]);
+    }
+    4
 }
 
 /// Bounds the Euclidean norm of the error of a transform of length `n`, as a multiple of the norm of its result (Higham, Accuracy and
@@ -117,7 +149,8 @@ mod tests {
     fn transforms_match_their_sums_and_return() {
         for n in [2usize, 4, 64] {
             let x: Vec<f64> = (0..n).map(|k| ((k * k + 3 * k) % 7) as f64 - 2.5).collect();
-            let spectrum = of_real(&x);
+            let mut spectrum = pack(&x);
+            of_real(&mut spectrum);
             assert_eq!(spectrum.len(), n / 2 + 1);
             for (j, found) in spectrum.iter().enumerate() {
                 let angle = |k: usize| -2.0 * PI * ((j * k) % n) as f64 / n as f64;
@@ -126,7 +159,9 @@ mod tests {
                 assert!((found.re - re).abs() + (found.im - im).abs() < 1e-11, "{n} {j}: {found:?} {re} {im}");
             }
             // Twice the transform is the sequence backwards, n times.
-            for (k, found) in to_real(&spectrum).iter().enumerate() {
+            to_real(&mut spectrum);
+            let back = spectrum.iter().flat_map(|pair| [pair.re, pair.im]);
+            for (k, found) in back.enumerate() {
                 assert!((found / n as f64 - x[(n - k) % n]).abs() < 1e-12, "{n} {k}: {found}");
             }
         }

@@ -17,6 +17,9 @@ use super::single::{MASS_ERROR, Single};
 /// Share of `delta` that two jumps may take.
 const SHARE: f64 = 1e-5;
 
+/// Losses without jumps must allow a grid that is finer by this, or a tilt that is larger.
+const WORTH: f64 = 0.8;
+
 /// An upper bound on the `epsilon` of taking a row away, which is expected near `near`.
 pub fn epsilon(whole: &Plan, near: f64) -> f64 {
     let Window { rounds, delta, .. } = whole.window;
@@ -29,6 +32,9 @@ pub fn epsilon(whole: &Plan, near: f64) -> f64 {
     let most = whole.release.log_ratio(cut);
     let moments = Moments::new(whole.release, Direction::Remove, below, most);
     let window = Window::near(&moments, most, (rounds, delta), near);
+    if window.step > WORTH * whole.window.step && window.theta * WORTH < whole.window.theta {
+        return f64::INFINITY;
+    }
     let flatter = window.flatter(&moments);
     let small = Single::new(&Plan { z: below, window: window.clone(), ..*whole });
     let jumps = Single::new(&Plan { z: above, tail_below: 0.0, window: window.clone(), ..*whole });

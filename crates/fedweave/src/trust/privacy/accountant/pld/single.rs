@@ -111,9 +111,10 @@ impl Single {
         }
         let norm = x.iter().map(|p| p * p).sum::<f64>().sqrt();
         let (relative, root) = (fft::relative_error(n), (n as f64).sqrt());
-        let mut spectrum = fft::of_real(&x);
-        let (errors, squares) = raise(&mut spectrum, rounds, relative * root * norm);
-        let x = fft::to_real(&spectrum);
+        let mut x = fft::pack(&x);
+        fft::of_real(&mut x);
+        let (errors, squares) = raise(&mut x, rounds, relative * root * norm);
+        fft::to_real(&mut x);
         let error = (errors + relative * root * squares.sqrt()) / n as f64;
         let beyond = rounds * window.tail_above + self.above(window);
         Sum { x, error, offset: centre as f64 * rounds, log_scale: rounds * log_moment, beyond }

@@ -1,12 +1,13 @@
 //! The sum of the losses of all rounds, and the `epsilon` that is read off it.
 
+use super::super::fft::Complex;
 use super::plan::Window;
 use super::single::MASS_ERROR;
 
 /// Tilted probabilities of the sum of all losses, round a circle.
 pub struct Sum {
-    /// A transform applied twice: entry `k` is `n` times the probability of grid index `offset - k`.
-    pub x: Vec<f64>,
+    /// A transform applied twice, two numbers in each entry: number `k` is `n` times the probability of grid index `offset - k`.
+    pub x: Vec<Complex>,
     /// Bounds the error of every probability.
     pub error: f64,
     /// Grid index of the first entry.
@@ -20,9 +21,11 @@ pub struct Sum {
 impl Sum {
     /// The probability of a grid index, with its error.
     fn at(&self, index: f64) -> f64 {
-        let n = self.x.len() as i64;
+        let n = 2 * self.x.len() as i64;
         let place = ((self.offset - index) as i64).rem_euclid(n);
-        (self.x[place as usize] / n as f64).max(0.0) + self.error
+        let pair = self.x[place as usize / 2];
+        let size = if place % 2 == 0 { pair.re } else { pair.im };
+        (size / n as f64).max(0.0) + self.error
     }
 
     /// The smallest `epsilon` with `delta(epsilon) <= delta`:
