@@ -40,7 +40,8 @@ fn plain(plan: &Plan) -> (f64, bool) {
     let window = &plan.window;
     let sum = Single::new(plan).compose(window);
     let found = sum.epsilon(window);
-    (found, window.coarse || !(sum.rounding(window, found) < ROUNDING))
+    let rounding = sum.rounding(window, found);
+    (found, window.coarse || rounding.is_nan() || rounding > ROUNDING)
 }
 
 /// The larger bound of both directions. `solve` gives a bound and where it expected one; `sure` bounds what adding a row costs, because its
