@@ -139,6 +139,13 @@ fn rare_large_losses_cost_more_in_more_rounds() {
 }
 
 #[test]
+fn an_answer_of_zero_stays_zero_with_a_larger_delta() {
+    let at = |delta| epsilon(Sampled { sigma: 0.7026225897194349, rate: 3.201821315627202e-5 }, 319_907, delta).epsilon;
+    assert_eq!([0.0205, 0.0229, 0.02336, 0.05].map(at), [0.0; 4]);
+    assert!(at(0.015) > 0.0);
+}
+
+#[test]
 fn almost_everybody_sampled_is_everybody() {
     let whole = epsilon(Sampled { sigma: 8.0, rate: 1.0 }, 50, 1e-6);
     let almost = epsilon(Sampled { sigma: 8.0, rate: 1.0 - 1e-9 }, 50, 1e-6);

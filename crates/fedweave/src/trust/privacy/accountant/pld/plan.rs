@@ -13,6 +13,8 @@ const LOW_TAIL: f64 = 1e-11;
 /// A step that is longer than wanted by this factor shows in the answer.
 const COARSE: f64 = 1.5;
 
+/// The smallest tilt, as a share of Chernoff's.
+const LEAST_TILT: f64 = 0.01;
 /// Room in the window for what rounding to the grid adds to a sum, as a multiple of what it adds to the mean.
 const DRIFTS: f64 = 1.5;
 
@@ -102,7 +104,8 @@ impl Window {
         let chernoff = moments.tilt(-delta.ln(), rounds);
         let theta = match effort {
             Effort::Quick => chernoff,
-            Effort::Full { near } => moments.centre(near / rounds).min(chernoff),
+            // An answer below the mean has no tilt; the smallest ones would make the window endless.
+            Effort::Full { near } => moments.centre(near / rounds).clamp(LEAST_TILT * chernoff, chernoff),
         };
         let theta_high = moments.tilt(TAIL_EXPONENT - delta.ln(), rounds);
         let (log_moment, _, variance) = moments.at(theta);
