@@ -138,6 +138,22 @@ fn rare_large_losses_cost_more_in_more_rounds() {
     assert!(found.windows(2).all(|pair| pair[1] > 1.03 * pair[0]), "{found:?}");
 }
 
+/// Little noise and few rows: nearly all releases cost nothing, and those that cost something cost much.
+#[test]
+fn extremes_are_answered() {
+    for sigma in [0.02, 0.03, 0.05, 0.1, 1e3] {
+        for rate in [1e-12, 1e-7, 1e-3, 0.999_999] {
+            for rounds in [2, 1000, 1_000_000] {
+                for delta in [1e-18, 1e-5, 0.5] {
+                    let found = epsilon(Sampled { sigma, rate }, rounds, delta).epsilon;
+                    let whole = gaussian::epsilon((rounds as f64).sqrt() / sigma, delta);
+                    assert!(found >= 0.0 && found <= whole, "{sigma} {rate} {rounds} {delta}: {found} {whole}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn an_answer_of_zero_stays_zero_with_a_larger_delta() {
     let at = |delta| epsilon(Sampled { sigma: 0.7026225897194349, rate: 3.201821315627202e-5 }, 319_907, delta).epsilon;

@@ -25,11 +25,11 @@ pub fn epsilon(whole: &Plan, near: f64) -> f64 {
     let Window { rounds, delta, .. } = whole.window;
     let jumping = (2.0 * SHARE * delta).sqrt();
     let cut = whole.release.quantile(Direction::Remove, jumping / rounds);
-    if !(whole.z.0 < cut && cut < whole.z.1) {
+    let most = whole.release.log_ratio(cut);
+    if !(whole.z.0 < cut && cut < whole.z.1 && most > 0.0) {
         return f64::INFINITY;
     }
     let (below, above) = ((whole.z.0, cut), (cut, whole.z.1));
-    let most = whole.release.log_ratio(cut);
     let moments = Moments::new(whole.release, Direction::Remove, below, most);
     let window = Window::near(&moments, most, (rounds, delta), near);
     if window.step > WORTH * whole.window.step && window.theta * WORTH < whole.window.theta {

@@ -105,7 +105,7 @@ impl Window {
         let theta = match effort {
             Effort::Quick => chernoff,
             // An answer below the mean has no tilt; the smallest ones would make the window endless.
-            Effort::Full { near } => moments.centre(near / rounds).clamp(LEAST_TILT * chernoff, chernoff),
+            Effort::Full { near } => moments.centre(near / rounds).max(LEAST_TILT * chernoff).min(chernoff),
         };
         let theta_high = moments.tilt(TAIL_EXPONENT - delta.ln(), rounds);
         let (log_moment, _, variance) = moments.at(theta);
