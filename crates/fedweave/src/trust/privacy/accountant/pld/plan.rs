@@ -13,7 +13,7 @@ const LOW_TAIL: f64 = 1e-11;
 /// A step that is longer than wanted by this factor shows in the answer.
 const COARSE: f64 = 1.5;
 
-/// The smallest tilt, as a share of Chernoff's.
+/// The smallest tilt, over a deviation of the sum.
 const LEAST_TILT: f64 = 0.01;
 /// Room in the window for what rounding to the grid adds to a sum, as a multiple of what it adds to the mean.
 const DRIFTS: f64 = 1.5;
@@ -104,8 +104,11 @@ impl Window {
         let chernoff = moments.tilt(-delta.ln(), rounds);
         let theta = match effort {
             Effort::Quick => chernoff,
-            // An answer below the mean has no tilt; the smallest ones would make the window endless.
-            Effort::Full { near } => moments.centre(near / rounds).max(LEAST_TILT * chernoff).min(chernoff),
+            Effort::Full { near } => {
+                // An answer below the mean has no tilt; the smallest ones would make the window endless.
+                let least = LEAST_TILT / (rounds * moments.at(0.0).2).sqrt();
+                moments.centre(near / rounds).max(least).min(chernoff)
+            }
         };
         let theta_high = moments.tilt(TAIL_EXPONENT - delta.ln(), rounds);
         let (log_moment, _, variance) = moments.at(theta);
