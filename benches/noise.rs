@@ -20,6 +20,8 @@ const DELTA: f64 = 1e-5;
 /// Probability that an audit refutes what is true.
 const ERROR: f64 = 0.01;
 const CANARIES: usize = 400_000;
+/// Queries of which each accounts for more than the one before.
+const CHAIN: usize = 5;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -39,33 +41,42 @@ fn log_uniform(rng: &mut impl Rng, low: f64, high: f64) -> f64 {
     (low.ln() + (high / low).ln() * rng.random::<f64>()).exp()
 }
 
-/// Values that are negative, not finite, or smaller where something was made worse.
+/// Values that are negative, not finite, or smaller where something was made worse: chains of five queries, each with more to account for than the one
+/// before.
 fn accountant(count: usize) -> usize {
-    let one = |k: usize| {
-        let mut rng = stream(k as u64, Purpose::Canaries, 1);
-        let rate = if rng.random::<f64>() < 0.3 { 1.0 } else { log_uniform(&mut rng, 1e-7, 0.999) };
-        let release = Sampled { sigma: log_uniform(&mut rng, 0.1, 300.0), rate };
-        let (rounds, delta) = (log_uniform(&mut rng, 1.0, 1e6) as u64, log_uniform(&mut rng, 1e-18, 0.1));
+    let found = (0..count.div_ceil(CHAIN)).into_par_iter().map(chain).collect::<Vec<_>>();
+    let wrong = found.iter().map(|(wrong, _)| wrong).sum::<usize>();
+    let slowest = found.iter().map(|(_, slowest)| *slowest).fold(0.0, f64::max);
+    println!("accountant: {} parameters, {wrong} wrong, slowest answer {:.1} ms", CHAIN * found.len(), 1e3 * slowest);
+    wrong
+}
+
+/// The number of wrong answers of a chain, and the seconds of the slowest.
+fn chain(k: usize) -> (usize, f64) {
+    let mut rng = stream(k as u64, Purpose::Canaries, 1);
+    let rate = if rng.random::<f64>() < 0.3 { 1.0 } else { log_uniform(&mut rng, 1e-7, 0.999) };
+    let mut release = Sampled { sigma: log_uniform(&mut rng, 0.1, 300.0), rate };
+    let (mut rounds, mut delta) = (log_uniform(&mut rng, 1.0, 1e6) as u64, log_uniform(&mut rng, 1e-18, 0.1));
+    let (mut wrong, mut slowest, mut before) = (0, 0.0, 0.0);
+    for link in 0..CHAIN {
         let by = 1.0 + log_uniform(&mut rng, 1e-2, 1.0);
+        match link {
+            0 => {}
+            1 => release.sigma /= by,
+            2 => release.rate = (release.rate * by).min(1.0),
+            3 => rounds = (rounds as f64 * by).ceil() as u64,
+            _ => delta /= by,
+        }
         let began = Instant::now();
         let here = epsilon(release, rounds, delta).epsilon;
-        let seconds = began.elapsed().as_secs_f64();
-        let (worse, bad) = match k % 4 {
-            0 => (epsilon(Sampled { sigma: release.sigma / by, ..release }, rounds, delta), "less noise"),
-            1 => (epsilon(Sampled { rate: (rate * by).min(1.0), ..release }, rounds, delta), "a larger rate"),
-            2 => (epsilon(release, (rounds as f64 * by).ceil() as u64, delta), "more rounds"),
-            _ => (epsilon(release, rounds, delta / by), "a smaller delta"),
-        };
-        let sound = here >= 0.0 && here.is_finite() && worse.epsilon >= here;
-        if !sound {
-            println!("  {release:?}, {rounds} rounds, delta {delta:e}: {here}, with {bad} {}", worse.epsilon);
+        slowest = f64::max(slowest, began.elapsed().as_secs_f64());
+        if !(here >= before && here.is_finite()) {
+            println!("  {release:?}, {rounds} rounds, delta {delta:e}: {here}, before (link {link}, {by}) {before}");
+            wrong += 1;
         }
-        (usize::from(!sound), seconds)
-    };
-    let (wrong, slowest) =
-        (0..count).into_par_iter().map(one).reduce(|| (0, 0.0), |(a, s), (b, t)| (a + b, f64::max(s, t)));
-    println!("accountant: {count} parameters, {wrong} wrong, slowest answer {:.1} ms", 1e3 * slowest);
-    wrong
+        before = here;
+    }
+    (wrong, slowest)
 }
 
 /// Deviations at which samples do not have the distribution that they should have.

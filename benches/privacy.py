@@ -4,7 +4,7 @@
 
 SOURCE is a folder with the raw datasets chem97, parkinsons and lucas_housing (see data/README.md; the first may not be copied into this repository). Every
 number is made by `fedweave fit` and `fedweave predict`: a fifth of the rows of every node is held out, at random in every split, and the mean over nodes of the
-mean squared error is averaged over splits. Writes privacy.csv and privacy.svg; the standard library is enough.
+mean squared error is averaged over splits. Writes privacy.csv, privacy.svg and privacy.md; the standard library is enough.
 
     local        every node on its own, noise on its moments
     statistics   coupled, noise on moments
@@ -160,11 +160,12 @@ def picture(found, names, epsilons, path):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * len(names) + 10}" height="{height + 110}" font-family="sans-serif" font-size="11">']
     parts.append('<rect width="100%" height="100%" fill="white"/>')
     known = sorted(epsilon for epsilon in epsilons if epsilon)
+    places = [*known, None] if None in epsilons else known
     for panel, name in enumerate(names):
         values = [mean for (data, _, _), (mean, _) in found.items() if data == name and mean]
         low, high = math.log10(min(values)) - 0.05, math.log10(max(values)) + 0.05
         x0 = left + panel * width
-        at = lambda epsilon: x0 + (width - 80) * (known.index(epsilon) + 0.3) / len(known)
+        at = lambda epsilon: x0 + (width - 80) * (places.index(epsilon) + 0.3) / len(places)
         up = lambda mean: top + (height - 60) * (high - math.log10(mean)) / (high - low)
         parts.append(f'<text x="{x0}" y="{top - 14}" font-weight="bold">{name}: mean squared error</text>')
         parts.append(f'<rect x="{x0}" y="{top}" width="{width - 80}" height="{height - 60}" fill="none" stroke="#ccc"/>')
@@ -172,21 +173,38 @@ def picture(found, names, epsilons, path):
             y = up(10.0**decade)
             parts.append(f'<line x1="{x0}" x2="{x0 + width - 80}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>')
             parts.append(f'<text x="{x0 - 4}" y="{y + 4:.1f}" text-anchor="end">{10.0**decade:g}</text>')
-        for epsilon in known:
-            parts.append(f'<text x="{at(epsilon):.1f}" y="{top + height - 45}" text-anchor="middle">{epsilon:g}</text>')
+        for epsilon in places:
+            parts.append(f'<text x="{at(epsilon):.1f}" y="{top + height - 45}" text-anchor="middle">{f"{epsilon:g}" if epsilon else "none"}</text>')
         for method, colour in zip(METHODS, COLOURS):
-            points = [(epsilon, *found[name, method, epsilon]) for epsilon in known if found.get((name, method, epsilon), (None,))[0]]
-            line = " ".join(f"{at(epsilon):.1f},{up(mean):.1f}" for epsilon, mean, _ in points)
+            points = [(epsilon, *found[name, method, epsilon]) for epsilon in places if found.get((name, method, epsilon), (None,))[0]]
+            line = " ".join(f"{at(epsilon):.1f},{up(mean):.1f}" for epsilon, mean, _ in points if epsilon)
             parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
             for epsilon, mean, deviation in points:
                 ends = [up(min(max(mean + sign * deviation, 10**low), 10**high)) for sign in (-1, 1)]
                 parts.append(f'<line x1="{at(epsilon):.1f}" x2="{at(epsilon):.1f}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}" stroke="{colour}"/>')
-                parts.append(f'<circle cx="{at(epsilon):.1f}" cy="{up(mean):.1f}" r="2.4" fill="{colour}"/>')
+                parts.append(f'<circle cx="{at(epsilon):.1f}" cy="{up(mean):.1f}" r="2.4" fill="{colour if epsilon else "white"}" stroke="{colour}"/>')
     for k, (method, colour) in enumerate(zip(METHODS, COLOURS)):
         x, y = left + 130 * (k % 7), top + height
         parts.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{colour}"/><text x="{x + 8}" y="{y}">{method}</text>')
-    parts.append(f'<text x="{left}" y="{top + height + 24}">epsilon from left to right (delta 1e-5); bars: one standard error over splits</text></svg>')
+    parts.append(f'<text x="{left}" y="{top + height + 24}">epsilon from left to right (delta 1e-5), hollow: without noise; bars: one standard error over splits</text></svg>')
     path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def tables(found, names, methods, epsilons, path):
+    """The same as a table for each dataset, in Markdown."""
+    def cell(mean, deviation):
+        if mean is None:
+            return "–"
+        return f"{mean:,.0f} ({deviation:,.0f})" if mean >= 1000 else f"{mean:.3g} ({float(f'{deviation:.1g}'):g})"
+
+    lines = []
+    for name in names:
+        lines += [f"{name}:", "", f"| epsilon | {' | '.join(methods)} |", "|---" * (len(methods) + 1) + "|"]
+        for epsilon in epsilons:
+            cells = (cell(*found.get((name, method, epsilon), (None, None))) for method in methods)
+            lines.append(f"| {f'{epsilon:g}' if epsilon else 'none'} | {' | '.join(cells)} |")
+        lines.append("")
+    path.write_text("\n".join(lines), encoding="utf-8")
 
 
 def main():
@@ -222,6 +240,7 @@ def main():
                     print(f"{name:14} {method:10} {epsilon}: {mean:.4g} ({deviation:.2g})  {time.monotonic() - began:.0f} s", flush=True)
     write(said.out / "privacy.csv", ["dataset", "method", "epsilon", "error", "standard_error", "splits"], lines)
     picture(found, names, epsilons, said.out / "privacy.svg")
+    tables(found, names, methods, epsilons, said.out / "privacy.md")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ Examples:
   fedweave privacy leak run --table stations.csv --attribute lat
   fedweave privacy leak run --members trained-with.csv --others new.csv
   fedweave privacy reconstruct nodes.csv --target y --epsilon 1
-  fedweave privacy audit --epsilon 1 --delta 1e-5";
+  fedweave privacy audit --epsilon 1 --delta 1e-5
+  fedweave privacy audit --epsilon 4 --method gradients --rounds 10";
 
 /// What noise costs, and attempts to break it
 #[derive(Subcommand)]
@@ -163,6 +164,12 @@ pub struct AuditArgs {
     /// Probability of no protection
     #[arg(long, default_value_t = 1e-5)]
     delta: f64,
+    /// What is released: statistics (moments), gradients (in --rounds rounds) or output (models)
+    #[arg(long, default_value = "statistics", value_name = "METHOD")]
+    method: String,
+    /// Rounds in which gradients are released
+    #[arg(long, default_value_t = AuditRequest::ROUNDS)]
+    rounds: usize,
     /// Nodes with a canary
     #[arg(long, default_value_t = AuditRequest::CANARIES)]
     canaries: usize,
@@ -235,8 +242,9 @@ fn reconstruct(args: &ReconstructArgs) -> Result<Exit> {
 }
 
 fn audit(args: &AuditArgs) -> Result<Exit> {
-    let AuditArgs { epsilon, delta, canaries, seed, json } = *args;
-    let result = AuditRequest { epsilon, delta, canaries, seed }.run()?;
+    let AuditArgs { epsilon, delta, ref method, rounds, canaries, seed, json } = *args;
+    let method = AuditRequest::method(method)?;
+    let result = AuditRequest { epsilon, delta, method, rounds, canaries, seed }.run()?;
     say(&if json { result.summary().to_string() } else { result.text() })?;
     // A claim that was refuted is a failure of what was claimed.
     Ok(if result.refuted() { Exit::Unfinished } else { Exit::Done })

@@ -176,6 +176,8 @@ fn promises_of_privacy_that_cannot_be_kept() {
             &["explain", "--guesses"],
         ),
         case("no such node to explain", "explain nowhere --node x", &["nowhere", "run directory"]),
+        case("unknown release", "privacy audit --epsilon 1 --method votes", &["--method votes", "gradients", "output"]),
+        case("no rounds", "privacy audit --epsilon 1 --method gradients --rounds 0", &["--rounds 0", "from 1"]),
         case("few canaries", "privacy audit --epsilon 1 --canaries 5", &["--canaries 5", "at least 100"]),
     ]);
 }

@@ -1,7 +1,7 @@
 //! The accountant against values of other programs: `epsilon.json` holds the Gaussian formula in 60 digits (mpmath), and sampled
 //! mechanisms by dp-accounting 0.6 with grids fine enough for each (a thirtieth of the deviation of a loss).
 
-use fedweave::trust::privacy::accountant::{Method, Sampled, epsilon, gaussian, noise, rdp};
+use fedweave::trust::privacy::accountant::{Method, Sampled, epsilon, gaussian, noise, normal, rdp};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -96,6 +96,69 @@ fn compositions_are_finite_and_grow() {
         let whole = gaussian::epsilon((rounds as f64).sqrt() / sigma, delta);
         assert!(here <= whole * (1.0 + 1e-12), "{what}: {here} {whole}");
     }
+}
+
+/// `delta(x)` of one release, of taking a row away: for negative `x` from what adding one costs.
+fn delta_of_one(Sampled { sigma, rate }: Sampled, x: f64) -> f64 {
+    let plain = |epsilon: f64| gaussian::delta(1.0 / sigma, epsilon);
+    if x >= 0.0 {
+        return rate * plain((x.exp_m1() / rate).ln_1p());
+    }
+    let rest = 1.0 - (1.0 - rate) * (-x).exp();
+    let added = if rest > 0.0 { rest * plain((rate * (-x).exp() / rest).ln()) } else { 0.0 };
+    -x.exp_m1() + x.exp() * added
+}
+
+/// Where one release can cost as much as all, two of them are the integral of one over the losses of the other.
+#[test]
+fn two_releases_with_rare_large_losses_match_their_integral() {
+    for (sigma, rate, delta) in [(0.5966, 3.2e-7, 1.9e-14), (0.4, 1e-5, 1e-10), (0.7, 1e-4, 1e-12), (1.0, 1e-6, 1e-13)]
+    {
+        let release = Sampled { sigma, rate };
+        let found = epsilon(release, 2, delta).epsilon;
+        let h = 1e-4;
+        let at = |k: i32| {
+            let z = (f64::from(k) + 0.5) * h;
+            let ratio = release.log_ratio(z);
+            h * (normal::log_density(z) + ratio).exp() * delta_of_one(release, found - ratio)
+        };
+        let truth: f64 = (-120_000..200_000).map(at).sum();
+        assert!(truth <= delta * (1.0 + 1e-6) && truth > 0.999 * delta, "{release:?}: {found}, {truth} of {delta}");
+    }
+}
+
+#[test]
+fn rare_large_losses_cost_more_in_more_rounds() {
+    let at = |rounds| epsilon(Sampled { sigma: 0.5966, rate: 3.2e-7 }, rounds, 1.9e-14).epsilon;
+    let found: Vec<f64> = (1..=12).map(at).collect();
+    assert!(found.windows(2).all(|pair| pair[1] > pair[0] && pair[1] < 1.5 * pair[0]), "{found:?}");
+    // Many rounds on a grid that is too coarse for them.
+    let at = |rate| epsilon(Sampled { sigma: 0.07206, rate }, 242_557, 2e-17).epsilon;
+    let found = [0.7, 0.76, 0.8, 0.86].map(at);
+    assert!(found.windows(2).all(|pair| pair[1] > 1.03 * pair[0]), "{found:?}");
+}
+
+/// Little noise and few rows: nearly all releases cost nothing, and those that cost something cost much.
+#[test]
+fn extremes_are_answered() {
+    for sigma in [0.02, 0.03, 0.05, 0.1, 1e3] {
+        for rate in [1e-12, 1e-7, 1e-3, 0.999_999] {
+            for rounds in [2, 1000, 1_000_000] {
+                for delta in [1e-18, 1e-5, 0.5] {
+                    let found = epsilon(Sampled { sigma, rate }, rounds, delta).epsilon;
+                    let whole = gaussian::epsilon((rounds as f64).sqrt() / sigma, delta);
+                    assert!(found >= 0.0 && found <= whole, "{sigma} {rate} {rounds} {delta}: {found} {whole}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_zero_stays_zero_with_a_larger_delta() {
+    let at = |delta| epsilon(Sampled { sigma: 0.7026225897194349, rate: 3.201821315627202e-5 }, 319_907, delta).epsilon;
+    assert_eq!([0.0205, 0.0229, 0.02336, 0.05].map(at), [0.0; 4]);
+    assert!(at(0.015) > 0.0);
 }
 
 #[test]

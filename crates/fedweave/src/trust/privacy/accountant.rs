@@ -11,7 +11,7 @@
 //! ```
 //!
 //! [`laplace`] does the same for Laplace noise. Where a formula is known ([`gaussian`], one release), it is used; else privacy-loss distributions, and Renyi divergences
-//! ([`rdp`]) where these would be too long.
+//! ([`rdp`]) where there are too many rounds for a fine grid.
 
 mod fft;
 pub mod gaussian;
@@ -87,17 +87,18 @@ pub fn epsilon(release: Sampled, rounds: u64, delta: f64) -> Spent {
     }
 }
 
+/// The smallest of three sound bounds: one is close where the grid is fine enough, one follows from a few moments however many rounds there are, and one from
+/// releases without sampling, which are never better.
 fn composed(release: Sampled, rounds: f64, delta: f64, whole: f64) -> Spent {
     let found = pld::epsilon(release, rounds, delta);
-    if found <= whole {
-        return Spent { epsilon: found, method: Method::LossDistribution };
-    }
-    // Without sampling it is never better than with it.
     let renyi = rdp::epsilon(|order| rounds * rdp::sampled(release, order), delta);
-    match renyi < whole {
-        true => Spent { epsilon: renyi, method: Method::Renyi },
-        false => Spent { epsilon: whole, method: Method::Exact },
-    }
+    let epsilon = found.min(renyi).min(whole);
+    let method = match epsilon {
+        _ if epsilon == found => Method::LossDistribution,
+        _ if epsilon == renyi => Method::Renyi,
+        _ => Method::Exact,
+    };
+    Spent { epsilon, method }
 }
 
 /// The smallest noise, in multiples of the sensitivity, at which `rounds` releases are (`epsilon`, `delta`)-private; to 1e-9 of it

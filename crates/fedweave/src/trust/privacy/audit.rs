@@ -10,11 +10,13 @@ mod binomial;
 mod canary;
 mod descent;
 mod misfit;
+mod models;
 
 pub use binomial::upper_bound;
 pub use canary::{Canaries, Flaw, Scores};
 pub use descent::DescentCanaries;
 pub use misfit::misfit;
+pub use models::ModelCanaries;
 
 use super::accountant::gaussian;
 

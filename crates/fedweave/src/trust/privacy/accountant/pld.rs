@@ -8,6 +8,7 @@
 //! beyond the grid, sums above the window (Chernoff), and bounds on the rounding errors of masses and transforms. Sums that leave
 //! the window come back at its other end, which only adds to it.
 
+mod jumps;
 mod plan;
 mod single;
 mod sum;
@@ -19,14 +20,28 @@ pub use single::Single;
 
 /// Most attempts to centre the tilt at the answer.
 const REFINEMENTS: usize = 6;
+/// The share of `delta` that bounds on rounding may take.
+const ROUNDING: f64 = 1e-5;
 
 /// An upper bound on the `epsilon` of `rounds` releases at `delta`, for rows added and rows removed.
 pub fn epsilon(release: Sampled, rounds: f64, delta: f64) -> f64 {
     let solve = |direction, effort| {
         let plan = Plan::new(release, rounds, delta, direction, effort);
-        (Single::new(&plan).compose(&plan.window).epsilon(&plan.window), plan.window.near)
+        let (found, strained) = plain(&plan);
+        let apart = strained && direction == Direction::Remove && effort != Effort::Quick;
+        let near = plan.window.near;
+        (if apart { found.min(jumps::epsilon(&plan, near)) } else { found }, near)
     };
     worse_of_both(solve, -rounds * (-release.rate).ln_1p())
+}
+
+/// A bound, and whether it suffers from a coarse grid or from rounding.
+fn plain(plan: &Plan) -> (f64, bool) {
+    let window = &plan.window;
+    let sum = Single::new(plan).compose(window);
+    let found = sum.epsilon(window);
+    let rounding = sum.rounding(window, found);
+    (found, window.coarse || rounding.is_nan() || rounding > ROUNDING)
 }
 
 /// The larger bound of both directions. `solve` gives a bound and where it expected one; `sure` bounds what adding a row costs, because its

@@ -2,8 +2,10 @@
 
 use super::sampled::{Direction, Moments, Sampled};
 
-/// Orders at which a bound is looked for.
-const ORDERS: usize = 120;
+/// Orders at which a bound is looked for: one plus powers of this ratio, with exponents between two bounds. They depend on nothing, so that the bound on
+/// `epsilon` grows with every divergence.
+const RATIO: f64 = 1.1;
+const EXPONENTS: (i32, i32) = (-170, 97);
 /// Over longer intervals the quadrature, whose points are limited, would step over the density.
 const REACH_MAX: f64 = 3000.0;
 /// The quadrature is exact to this.
@@ -37,9 +39,16 @@ pub fn sampled(release: Sampled, order: f64) -> f64 {
 /// The smallest `epsilon` at `delta` that follows from the divergence of all releases together at some order (Canonne, Kamath
 /// and Steinke 2020, proposition 12).
 pub fn epsilon(divergence: impl Fn(f64) -> f64, delta: f64) -> f64 {
-    let at = |k: usize| {
-        let order = 1.0 + (0.01_f64.ln() + (1e4_f64 / 0.01).ln() * k as f64 / (ORDERS - 1) as f64).exp();
-        divergence(order) + (-1.0 / order).ln_1p() - (delta.ln() + order.ln()) / (order - 1.0)
+    let at = |exponent: i32| {
+        let order = 1.0 + RATIO.powi(exponent);
+        let above = order - 1.0;
+        divergence(order) + (above / order).ln() - (delta.ln() + above.ln_1p()) / above
     };
-    (0..ORDERS).map(at).fold(f64::INFINITY, f64::min).max(0.0)
+    // It falls and rises again: log-moments are convex.
+    let (mut low, mut high) = EXPONENTS;
+    while high - low > 4 {
+        let middle = (low + high) / 2;
+        if at(middle) > at(middle + 1) { low = middle } else { high = middle + 1 }
+    }
+    (low..=high).map(at).fold(f64::INFINITY, f64::min).max(0.0)
 }

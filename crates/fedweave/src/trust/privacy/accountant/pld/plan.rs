@@ -10,6 +10,14 @@ const LOW_EXPONENT: f64 = 30.0;
 /// Probability of small losses that are moved up to the first grid point.
 const LOW_TAIL: f64 = 1e-11;
 
+/// A step that is longer than wanted by this factor shows in the answer.
+const COARSE: f64 = 1.5;
+
+/// The smallest tilt, over a deviation of the sum.
+const LEAST_TILT: f64 = 0.01;
+/// Room in the window for what rounding to the grid adds to a sum, as a multiple of what it adds to the mean.
+const DRIFTS: f64 = 1.5;
+
 /// How much work an answer is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effort {
@@ -45,6 +53,7 @@ pub struct Plan {
 }
 
 /// Grid, window and tilt.
+#[derive(Clone)]
 pub struct Window {
     pub rounds: f64,
     pub delta: f64,
@@ -61,6 +70,8 @@ pub struct Window {
     pub theta_high: f64,
     /// The answer is expected near this.
     pub near: f64,
+    /// The step is longer than it should be.
+    pub coarse: bool,
 }
 
 impl Plan {
@@ -93,7 +104,11 @@ impl Window {
         let chernoff = moments.tilt(-delta.ln(), rounds);
         let theta = match effort {
             Effort::Quick => chernoff,
-            Effort::Full { near } => moments.centre(near / rounds).min(chernoff),
+            Effort::Full { near } => {
+                // An answer below the mean has no tilt; the smallest ones would make the window endless.
+                let least = LEAST_TILT / (rounds * moments.at(0.0).2).sqrt();
+                moments.centre(near / rounds).max(least).min(chernoff)
+            }
         };
         let theta_high = moments.tilt(TAIL_EXPONENT - delta.ln(), rounds);
         let (log_moment, _, variance) = moments.at(theta);
@@ -112,9 +127,30 @@ impl Window {
         let (surplus, length_max) = effort.limits();
         // Rounding to the grid adds step^2 / 6 to the variance of a loss, and (1 + theta) / 2 times that to every round's share.
         let wanted = (12.0 * surplus * near / (rounds * (1.0 + theta))).sqrt();
-        let step = wanted.max(circle / (length_max - 4) as f64);
+        let fitting = |circle: f64| wanted.max(circle / (length_max - 4) as f64);
+        // The sums of rounded losses are larger by about this, which shows on coarse grids.
+        let drift = rounds * fitting(circle).powi(2) * (1.0 + 2.0 * theta_high) / 12.0;
+        let (high, circle) = if whole { (high, circle) } else { (high + DRIFTS * drift, circle + DRIFTS * drift) };
+        let step = fitting(circle);
         let high = if whole { high + rounds * step } else { high };
         let length = ((circle.max(high - low) / step) as usize + 4).next_power_of_two().min(length_max);
-        Window { rounds, delta, tail_above, theta, low, high, step, length, theta_high, near }
+        let coarse = step > COARSE * wanted;
+        Window { rounds, delta, tail_above, theta, low, high, step, length, theta_high, near, coarse }
+    }
+
+    /// A window for an answer near `near`.
+    pub fn near(moments: &Moments, most: f64, (rounds, delta): (f64, f64), near: f64) -> Self {
+        Window::new(moments, most, 0.0, rounds, delta, Effort::Full { near })
+    }
+
+    /// The same grid for one round less, with half of the tilt: for sums from their middle on.
+    pub fn flatter(&self, moments: &Moments) -> Self {
+        let (rounds, theta) = (self.rounds - 1.0, 0.5 * self.theta);
+        let margin = moments.at(theta).2.sqrt();
+        let low = (moments.low_end(theta, LOW_EXPONENT, rounds) - margin).min(0.0);
+        let circle = moments.circle(theta, rounds, 0.0, TAIL_EXPONENT - self.delta.ln()).max(self.high - low);
+        let (_, length_max) = Effort::Full { near: self.near }.limits();
+        let length = ((circle / self.step) as usize + 4).next_power_of_two().min(length_max);
+        Window { rounds, theta, low, length, ..self.clone() }
     }
 }

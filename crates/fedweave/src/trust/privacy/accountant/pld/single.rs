@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::super::fft::{Complex, Fft};
+use super::super::fft::{self, Complex};
 use super::super::laplace::Laplace;
 use super::super::normal::log_density;
 use super::super::quadrature::gauss_legendre;
@@ -105,15 +105,16 @@ impl Single {
         let mean: f64 = self.atoms.iter().map(|atom| atom.0 as f64 * tilt(atom)).sum();
         // Centred, so that the angles of large coefficients are small.
         let centre = mean.round() as i64;
-        let mut x = vec![Complex::default(); n];
+        let mut x = vec![0.0; n];
         for atom in &self.atoms {
-            x[(atom.0 - centre).rem_euclid(n as i64) as usize].re += tilt(atom);
+            x[(atom.0 - centre).rem_euclid(n as i64) as usize] += tilt(atom);
         }
-        let norm = x.iter().map(|c| c.re * c.re).sum::<f64>().sqrt();
-        let (fft, relative, root) = (Fft::new(n), Fft::relative_error(n), (n as f64).sqrt());
-        fft.forward(&mut x);
+        let norm = x.iter().map(|p| p * p).sum::<f64>().sqrt();
+        let (relative, root) = (fft::relative_error(n), (n as f64).sqrt());
+        let mut x = fft::pack(&x);
+        fft::of_real(&mut x);
         let (errors, squares) = raise(&mut x, rounds, relative * root * norm);
-        fft.forward(&mut x);
+        fft::to_real(&mut x);
         let error = (errors + relative * root * squares.sqrt()) / n as f64;
         let beyond = rounds * window.tail_above + self.above(window);
         Sum { x, error, offset: centre as f64 * rounds, log_scale: rounds * log_moment, beyond }
@@ -149,31 +150,27 @@ fn panel(plan: &Plan, z: (f64, f64), floor: f64, rule: &[(f64, f64)]) -> (f64, f
     (half * total, half * up)
 }
 
-/// Raises the coefficients of a real sequence to a power. Returns a bound on the sum of the errors of all of them, if the errors before had a
+/// Raises the first half of the coefficients of a real sequence to a power. Returns a bound on the sum of the errors of all of them, if the errors before had a
 /// norm of at most `error`, and the sum of their squares.
 ///
 /// A coefficient of size `s` that is off by `e` is off by at most `power (s + error)^(power - 1) e` afterwards; the sum of these is at most the norm of
 /// the factors times that of the errors (Cauchy and Schwarz).
 fn raise(x: &mut [Complex], power: f64, error: f64) -> (f64, f64) {
-    let n = x.len();
     let least = (-NEGLIGIBLE / power).exp();
     let (mut slopes, mut rounding, mut squares) = (0.0, 0.0, 0.0);
-    for k in 0..=n / 2 {
-        let r = x[k].norm_squared().sqrt() + error;
+    for coefficient in x {
+        let r = coefficient.norm_squared().sqrt() + error;
         let mut raised = Complex::default();
         if r < least {
             rounding += 2.0 * (-NEGLIGIBLE).exp();
         } else {
-            raised = x[k].power(power);
+            raised = coefficient.power(power);
             let most = (power * r.ln()).exp();
             slopes += 2.0 * (power * most / r).powi(2);
             rounding += 2.0 * most * power * 8.0 * f64::EPSILON;
         }
         squares += 2.0 * raised.norm_squared();
-        x[k] = raised;
-        if k > 0 {
-            x[n - k] = Complex { re: raised.re, im: -raised.im };
-        }
+        *coefficient = raised;
     }
     (error * slopes.sqrt() + rounding, squares)
 }

@@ -6,7 +6,7 @@ use super::single::MASS_ERROR;
 
 /// Tilted probabilities of the sum of all losses, round a circle.
 pub struct Sum {
-    /// A transform applied twice: entry `k` is `n` times the probability of grid index `offset - k`.
+    /// A transform applied twice, two numbers in each entry: number `k` is `n` times the probability of grid index `offset - k`.
     pub x: Vec<Complex>,
     /// Bounds the error of every probability.
     pub error: f64,
@@ -21,9 +21,11 @@ pub struct Sum {
 impl Sum {
     /// The probability of a grid index, with its error.
     fn at(&self, index: f64) -> f64 {
-        let n = self.x.len() as i64;
+        let n = 2 * self.x.len() as i64;
         let place = ((self.offset - index) as i64).rem_euclid(n);
-        (self.x[place as usize].re / n as f64).max(0.0) + self.error
+        let pair = self.x[place as usize / 2];
+        let size = if place % 2 == 0 { pair.re } else { pair.im };
+        (size / n as f64).max(0.0) + self.error
     }
 
     /// The smallest `epsilon` with `delta(epsilon) <= delta`:
@@ -49,5 +51,26 @@ impl Sum {
         }
         // Smaller than anything in the window.
         bottom * window.step
+    }
+
+    /// `delta(epsilon)` at the grid points from `bottom` to the end of the window, in multiples of `e^log_unit`, without what lies beyond.
+    pub fn deltas(&self, window: &Window, bottom: i64, log_unit: f64) -> Vec<f64> {
+        let top = (window.high / window.step).ceil() as i64;
+        let (scale, shrink) = (self.log_scale - log_unit, (-window.step).exp());
+        let mut found = vec![0.0; (top - bottom).max(0) as usize + 1];
+        let (mut above, mut below) = (0.0, 0.0);
+        for j in (bottom + 1..=top).rev() {
+            let p = self.at(j as f64) * (scale - window.theta * j as f64 * window.step).exp();
+            above += p;
+            below = below * shrink + p;
+            found[(j - 1 - bottom) as usize] = above - shrink * below;
+        }
+        found
+    }
+
+    /// The share of `delta` at `epsilon` that the bound on rounding takes.
+    pub fn rounding(&self, window: &Window, epsilon: f64) -> f64 {
+        let size = (self.log_scale - window.theta * epsilon - window.delta.ln()).exp();
+        self.error * size / (window.theta * window.step * (1.0 + window.theta))
     }
 }
