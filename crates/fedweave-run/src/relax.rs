@@ -278,7 +278,7 @@ pub fn task(request: &RelaxRequest, input: &Input) -> Result<Task> {
     if !request.classify {
         return Ok(Task::Regression);
     }
-    let target = request.naming.target.as_deref().unwrap_or_default();
+    let target = request.naming.target();
     let table = input.table();
     require!(classes >= 2, "{table}: column `{target}` has a single class; classification needs two or more");
     Ok(Task::Classification { classes })

@@ -93,7 +93,15 @@ pub struct Naming {
     pub settings: Settings,
 }
 
+/// What a target is called that has no name, as in Python's arrays.
+const TARGET: &str = "y";
+
 impl Naming {
+    /// The column that is predicted, for messages and for those who say something about it.
+    pub fn target(&self) -> &str {
+        self.target.as_deref().unwrap_or(TARGET)
+    }
+
     fn read(settings: &Settings, reader: &Reader) -> Naming {
         Naming {
             title: reader.string("title"),

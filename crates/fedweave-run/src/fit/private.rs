@@ -41,7 +41,7 @@ fn chosen(request: &FitRequest) -> Result<PrivacyChoice> {
 }
 
 fn target_of(request: &FitRequest) -> String {
-    request.naming.target.clone().unwrap_or_default()
+    request.naming.target().to_owned()
 }
 
 /// What is known about the columns; the target is the last.

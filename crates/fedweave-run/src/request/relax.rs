@@ -137,7 +137,7 @@ impl RelaxRequest {
                 seed: reader.count("seed").unwrap_or(0) as u64,
                 ..RelaxOptions::default()
             },
-            privacy: VoteChoice::read(reader, classify, reader.text("target").unwrap_or_default())?,
+            privacy: VoteChoice::read(reader, classify, reader.text("target").unwrap_or(super::TARGET))?,
             public: public(reader)?,
             held_out: HeldOutChoice::read(reader, why)?,
             calibrate: calibration_folds(reader)?,
