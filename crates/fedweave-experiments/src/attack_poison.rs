@@ -110,7 +110,12 @@ impl Rises {
             short(self.high)
         );
         let what = format!("{}: {neighbours} neighbours at +{degrees}", defence.name());
-        let cause = "all of its nearest neighbours lie: each pull is bounded, but no majority is honest, and lambda was chosen in peace";
+        let cause = match neighbours {
+            4 => {
+                "all of its nearest neighbours lie: each pull is bounded, but no majority is honest, and lambda was chosen in peace"
+            }
+            _ => "each pull is bounded, but lambda was chosen in peace",
+        };
         Some(Check::new(what, said, ours, holds).because(cause))
     }
 }
