@@ -3,12 +3,13 @@
 
     benches/watch.py [--runs 7] [--program target/release/fedweave]
 
-Runs take turns, each alone on the machine. Prints the median seconds of processor time (user and system), of wall time, and the ratio of
-the medians; the parameters that are written must be equal, byte for byte. A federation ends after so many rounds, whoever watches.
+Runs take turns, each alone on the machine. Prints the median seconds of processor time (user and system), of wall time and of the solver
+alone (`seconds` of the summary), and ratios of the medians; the parameters that are written must be equal, byte for byte. A federation ends after so many rounds, whoever watches.
 """
 
 import argparse
 import filecmp
+import json
 import os
 import shutil
 import statistics
@@ -37,21 +38,29 @@ def main() -> None:
         generate = [program, "generate", str(data / "data"), "--dim", "20", "--rows", "30", "--seed", "1"]
         subprocess.run(generate, check=True, stdout=subprocess.DEVNULL)
         files = {"rows": data / "data" / "nodes.csv", "edges": data / "data" / "edges.csv"}
-        print("| run | CPU s | CPU s watched | ratio | wall s | wall s watched |\n|---|---|---|---|---|---|")
+        print("| run | CPU s | CPU s watched | ratio | wall s | wall s watched | solver s | solver s watched | ratio |\n" + "|---" * 9 + "|")
         for name, words in FITS.items():
             command = [program, *words.format(**files).split(), "--overwrite"]
             plain, watched = [], []
             for _ in range(args.runs):
-                plain.append(run([*command, "--out", str(data / "plain")], data))
-                watched.append(run([*command, "--out", str(data / "watched"), "--watch"], data, watch=True))
+                plain.append((*run([*command, "--out", str(data / "plain")], data), solver(data / "plain")))
+                seen = run([*command, "--out", str(data / "watched"), "--watch"], data, watch=True)
+                watched.append((*seen, solver(data / "watched")))
             same = filecmp.cmp(data / "plain" / "parameters.csv", data / "watched" / "parameters.csv", shallow=False)
             assert same, "other models"
             cpu, cpu_watched = (statistics.median(r[0] for r in runs) for runs in (plain, watched))
             wall, wall_watched = (statistics.median(r[1] for r in runs) for runs in (plain, watched))
+            alone, alone_watched = (statistics.median(r[2] for r in runs) for runs in (plain, watched))
             row = [f"{cpu:.2f}", f"{cpu_watched:.2f}", f"{cpu_watched / cpu:.3f}", f"{wall:.2f}", f"{wall_watched:.2f}"]
+            row += [f"{alone:.2f}", f"{alone_watched:.2f}", f"{alone_watched / alone:.3f}"]
             print(f"| `{name}` | {' | '.join(row)} |")
             for out in ("plain", "watched"):
                 shutil.rmtree(data / out)
+
+
+def solver(folder: Path) -> float:
+    """Seconds that the solver itself took."""
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["seconds"]
 
 
 def run(command: list[str], folder: Path, watch: bool = False) -> tuple[float, float]:
